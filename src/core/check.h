@@ -2,8 +2,10 @@
 
 namespace spindrift {
 
-// Prints the failed condition and stops the program, in every build. For our own bugs, never for input.
-[[noreturn]] void check_failed(const char* condition, const char* message, const char* file, int line);
+// Prints the failed condition and stops the program, in every build. For our own bugs, never for
+// input.
+[[noreturn]] void check_failed(const char* condition, const char* message, const char* file,
+                               int line);
 
 }  // namespace spindrift
 

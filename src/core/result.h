@@ -9,7 +9,8 @@
 
 namespace spindrift {
 
-// What kind of failure an input caused. The command line maps codes to exit codes, the server to HTTP statuses.
+// What kind of failure an input caused. The command line maps codes to exit codes, the server to
+// HTTP statuses.
 enum class ErrorCode : uint8_t {
   kInvalid,      // the input breaks its format or a rule; nothing can be done with it
   kUnsupported,  // well formed, but a variant that is refused by name
@@ -17,17 +18,20 @@ enum class ErrorCode : uint8_t {
   kCorrupt,      // contents contradict themselves (lengths, checksums, offsets)
   kIo,           // the operating system refused
   kLimit,        // the request does not fit: context, memory budget, queue
-  kUsage,        // the caller asked for something outside the contract (a token id outside the vocabulary)
+  kUsage,        // the caller asked for something outside the contract (a token id outside the
+                 // vocabulary)
 };
 
-// message: what, where (file, tensor or key), expected, found. One line. `hint` is a next step, or empty.
+// message: what, where (file, tensor or key), expected, found. One line. `hint` is a next step, or
+// empty.
 struct Error {
   ErrorCode code = ErrorCode::kInvalid;
   std::string message;
   std::string hint = {};
 };
 
-// A value or an Error: a C++20 subset of std::expected. Reading value() of an error stops the program: it is our bug.
+// A value or an Error: a C++20 subset of std::expected. Reading value() of an error stops the
+// program: it is our bug.
 template <class T>
 class [[nodiscard]] Result {
  public:
@@ -62,7 +66,8 @@ inline Status ok_status() { return std::monostate{}; }
 
 #define SPINDRIFT_CONCAT_INNER(a, b) a##b
 #define SPINDRIFT_CONCAT(a, b) SPINDRIFT_CONCAT_INNER(a, b)
-// SPINDRIFT_TRY(auto x, expression): declares x from the value, or returns the error from the enclosing function.
+// SPINDRIFT_TRY(auto x, expression): declares x from the value, or returns the error from the
+// enclosing function.
 #define SPINDRIFT_TRY(declaration, ...) \
   SPINDRIFT_TRY_INNER(SPINDRIFT_CONCAT(spindrift_try_, __LINE__), declaration, __VA_ARGS__)
 #define SPINDRIFT_TRY_INNER(tmp, declaration, ...) \
@@ -70,7 +75,8 @@ inline Status ok_status() { return std::monostate{}; }
   if (!tmp.ok()) return tmp.error();               \
   declaration = std::move(tmp).value()
 // The same for a Status whose value carries nothing.
-#define SPINDRIFT_TRY_STATUS(...)                                                          \
-  do {                                                                                     \
-    if (auto spindrift_status = (__VA_ARGS__); !spindrift_status.ok()) return spindrift_status.error(); \
+#define SPINDRIFT_TRY_STATUS(...)                                      \
+  do {                                                                 \
+    if (auto spindrift_status = (__VA_ARGS__); !spindrift_status.ok()) \
+      return spindrift_status.error();                                 \
   } while (false)

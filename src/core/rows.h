@@ -5,7 +5,8 @@
 
 namespace spindrift {
 
-// A non-owning matrix of rows with unit column stride: [rows, cols], `stride` elements from one row to the next.
+// A non-owning matrix of rows with unit column stride: [rows, cols], `stride` elements from one row
+// to the next.
 template <class T>
 class RowsView {
  public:
@@ -21,9 +22,13 @@ class RowsView {
   T* data() const { return data_; }
   std::span<T> row(int64_t r) const { return {data_ + r * stride_, static_cast<size_t>(cols_)}; }
   // Rows [first, first + count).
-  RowsView slice(int64_t first, int64_t count) const { return {data_ + first * stride_, count, cols_, stride_}; }
+  RowsView slice(int64_t first, int64_t count) const {
+    return {data_ + first * stride_, count, cols_, stride_};
+  }
   // Columns [first, first + count) of every row.
-  RowsView columns(int64_t first, int64_t count) const { return {data_ + first, rows_, count, stride_}; }
+  RowsView columns(int64_t first, int64_t count) const {
+    return {data_ + first, rows_, count, stride_};
+  }
 
  private:
   T* data_ = nullptr;

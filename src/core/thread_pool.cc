@@ -9,8 +9,8 @@
 namespace spindrift {
 namespace {
 
-// About 20-50 microseconds of spinning: longer than the gap between two products of one forward, far shorter than
-// anything a person notices.
+// About 20-50 microseconds of spinning: longer than the gap between two products of one forward,
+// far shorter than anything a person notices.
 constexpr int kSpins = 4000;
 
 inline void pause_cpu() {
@@ -34,7 +34,9 @@ struct ThreadPool::State {
   void work(int worker) {
     uint32_t seen = 0;
     for (;;) {
-      for (int spin = 0; spin < kSpins && generation.load(std::memory_order_acquire) == seen; ++spin) pause_cpu();
+      for (int spin = 0; spin < kSpins && generation.load(std::memory_order_acquire) == seen;
+           ++spin)
+        pause_cpu();
       generation.wait(seen, std::memory_order_acquire);
       seen = generation.load(std::memory_order_acquire);
       if (stop.load(std::memory_order_acquire)) return;
@@ -72,8 +74,10 @@ void ThreadPool::run(void (*job)(void*, int), void* context) {
   s.generation.fetch_add(1, std::memory_order_release);
   s.generation.notify_all();
   job(context, 0);
-  for (int spin = 0; spin < kSpins && s.pending.load(std::memory_order_acquire) != 0; ++spin) pause_cpu();
-  for (int left = s.pending.load(std::memory_order_acquire); left != 0; left = s.pending.load(std::memory_order_acquire))
+  for (int spin = 0; spin < kSpins && s.pending.load(std::memory_order_acquire) != 0; ++spin)
+    pause_cpu();
+  for (int left = s.pending.load(std::memory_order_acquire); left != 0;
+       left = s.pending.load(std::memory_order_acquire))
     s.pending.wait(left, std::memory_order_acquire);
 }
 

@@ -7,9 +7,9 @@
 
 namespace spindrift {
 
-// A fixed set of threads for short, equal pieces of work (one matrix product). The caller is worker 0 and takes part.
-// Workers spin briefly between jobs and then sleep, so an idle process costs nothing. One job at a time, from one
-// thread at a time.
+// A fixed set of threads for short, equal pieces of work (one matrix product). The caller is worker
+// 0 and takes part. Workers spin briefly between jobs and then sleep, so an idle process costs
+// nothing. One job at a time, from one thread at a time.
 class ThreadPool {
  public:
   // Makes `threads` workers, the caller included (threads >= 1).
@@ -19,7 +19,8 @@ class ThreadPool {
   ThreadPool& operator=(const ThreadPool&) = delete;
 
   int threads() const;
-  // Calls job(worker) once for each worker in [0, threads) and returns when all have finished. A job must not throw.
+  // Calls job(worker) once for each worker in [0, threads) and returns when all have finished. A
+  // job must not throw.
   void run(void (*job)(void* context, int worker), void* context);
 
  private:
@@ -30,8 +31,8 @@ class ThreadPool {
 // Threads that `ex` will use.
 int thread_count(const Exec& ex);
 
-// Calls fn(first, last) for disjoint ranges that cover [0, cells) once, one range a thread. The split is static and
-// cannot reach the bits: a cell is computed by one thread, whole.
+// Calls fn(first, last) for disjoint ranges that cover [0, cells) once, one range a thread. The
+// split is static and cannot reach the bits: a cell is computed by one thread, whole.
 template <class Fn>
 void for_cells(const Exec& ex, int64_t cells, const Fn& fn) {
   const int threads = thread_count(ex);

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "core/exec.h"
+#include "core/rows.h"
+#include "core/types.h"
+#include "models/target_model.h"
+
+namespace spindrift {
+
+// Proposed tokens in topological order; parents[i] < i, kRoot = child of the bonus token.
+struct DraftTree {
+  std::vector<TokenId> tokens;
+  std::vector<RowIndex> parents;
+  void clear() {
+    tokens.clear();
+    parents.clear();
+  }
+};
+
+// Rows the target has just committed, in order: positions first, first + 1, ...; taps[t]: [rows,
+// hidden] as asked for by Drafter::taps().
+struct Accepted {
+  Position first = 0;
+  std::span<const TokenId> tokens;
+  std::span<const ConstRows> taps;
+};
+
+// A drafter's state for one conversation. It holds accepted rows only, so it never rolls back.
+class DraftState {
+ public:
+  virtual ~DraftState() = default;
+  // Rows seen so far; the next Accepted::first must equal it.
+  virtual Position observed() const = 0;
+  // Back to nothing (the conversation's prefix changed).
+  virtual void reset() = 0;
+  virtual int64_t bytes() const = 0;
+};
+
+// One conversation of a drafting pass. `bonus` is the newest token, not yet seen by the target, at
+// position state->observed(). `out` may come back empty.
+struct DraftCall {
+  DraftState* state = nullptr;
+  TokenId bonus = 0;
+  int max_nodes = 0;
+  DraftTree* out = nullptr;
+};
+
+// Proposes tokens from hidden states of the target. Const after load. What it proposes can change
+// the speed only.
+class Drafter {
+ public:
+  virtual ~Drafter() = default;
+  virtual std::string_view kind() const = 0;      // "dflash", "mlp_speculator", "scripted"
+  virtual std::span<const Tap> taps() const = 0;  // what the target must record for every row
+  virtual int max_nodes() const = 0;              // DFlash: block size - 1
+  virtual std::unique_ptr<DraftState> open() const = 0;
+  // Takes in committed rows, gap free.
+  virtual void observe(DraftState& state, const Accepted& rows, Workspace& ws,
+                       const Exec& ex) const = 0;
+  // Drafts for several conversations in one pass.
+  virtual void propose(std::span<const DraftCall> calls, Workspace& ws, const Exec& ex) const = 0;
+};
+
+}  // namespace spindrift

@@ -1,0 +1,64 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "core/exec.h"
+#include "core/result.h"
+#include "core/rows.h"
+#include "io/weight_store.h"
+#include "kernels/contract.h"
+
+namespace spindrift::nn {
+
+// y = W x, with W [out, in] in some stored format. The format lives here and nowhere above. Const
+// after load; views into the weight store must not outlive it.
+class Linear {
+ public:
+  virtual ~Linear() = default;
+  Linear(const Linear&) = delete;
+  Linear& operator=(const Linear&) = delete;
+
+  int64_t in() const { return in_; }
+  int64_t out() const { return out_; }
+  // Output columns `columns` of every row, on the calling thread. Row law.
+  void columns(kernels::InRows x, kernels::OutRows y, kernels::Columns columns,
+               const kernels::Table& kernels) const {
+    do_columns(x, y, columns, kernels);
+  }
+  // The float32 values of output row `o` (embedding lookup, tests). row.size() == in.
+  virtual void read_row(int64_t o, std::span<float> row) const = 0;
+  // Name of the stored format as `inspect` shows it ("bf16", "nvfp4", ...) and its bytes, scales
+  // included.
+  virtual std::string_view format() const = 0;
+  virtual int64_t bytes() const = 0;
+
+ protected:
+  Linear(int64_t in, int64_t out) : in_(in), out_(out) {}
+
+ private:
+  virtual void do_columns(kernels::InRows x, kernels::OutRows y, kernels::Columns columns,
+                          const kernels::Table& kernels) const = 0;
+  int64_t in_, out_;
+};
+
+// One product of a group that runs in a single parallel region (q, k, v and gate; the experts of a
+// layer).
+struct LinearCall {
+  const Linear* linear = nullptr;
+  kernels::InRows x;
+  kernels::OutRows y;
+};
+
+// Runs all calls, split over threads by output columns weighted by bytes. y rows are overwritten.
+void apply(std::span<const LinearCall> calls, const Exec& ex);
+// y[r] = W x[r].
+void apply(const Linear& linear, ConstRows x, Rows y, const Exec& ex);
+
+// Reads the linear layer stored under `scope` ("...q_proj"): its format is decided from the tensors
+// that are present and their dtypes. Errors name the tensor, what was expected and what was found.
+Result<std::unique_ptr<Linear>> load_linear(const WeightScope& scope, int64_t out, int64_t in);
+
+}  // namespace spindrift::nn

@@ -11,7 +11,7 @@ namespace spindrift::testing {
 
 // The root of the source tree this test was built from. Demo models live under repo_dir() /
 // "models".
-inline std::filesystem::path repo_dir() { return SPINDRIFT_SOURCE_DIR; }
+std::filesystem::path repo_dir();
 
 // Where the shared models and references are looked for: the environment variable SPINDRIFT_SHARED,
 // else the folder `shared` beside the source tree. The path may not exist.

@@ -1,0 +1,17 @@
+#!/usr/bin/env bash
+# usage: with_python.sh MODULES SCRIPT [ARG...]
+# Runs SCRIPT with a Python that has every module of the comma separated list, and skips it (exit 77, saying what is
+# missing) when there is none. Tried in order: $SPINDRIFT_PYTHON, .venv, .venv-oracles, python3.
+set -u
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+modules=$1
+shift
+for python in "${SPINDRIFT_PYTHON:-}" "$root/.venv/bin/python" "$root/.venv-oracles/bin/python" python3; do
+  [[ -n $python ]] && command -v "$python" >/dev/null || continue
+  if "$python" -c "import ${modules:-sys}" 2>/dev/null; then
+    exec "$python" "$@"
+  fi
+done
+echo "SKIPPED FOR LACK OF PACKAGES: no Python here has all of: $modules (./dev setup installs the light ones into" \
+  ".venv, ./dev test --oracles the heavy ones into .venv-oracles)"
+exit 77

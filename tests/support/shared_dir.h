@@ -31,12 +31,12 @@ inline std::optional<std::filesystem::path> shared_dir() {
 
 }  // namespace spindrift::testing
 
-// SPINDRIFT_SHARED_OR_SKIP(path, "models/laguna-tiny-bf16"): declares `path`, or skips the test and
-// names the path that is missing. Use it in a TEST body (or a fixture's SetUp), not in a helper
-// that returns a value.
-#define SPINDRIFT_SHARED_OR_SKIP(path, relative)                                              \
-  const std::filesystem::path path = ::spindrift::testing::shared_dir_setting() / (relative); \
-  if (!std::filesystem::exists(path))                                                         \
-  GTEST_SKIP() << "SKIPPED FOR LACK OF DATA: " << path.string()                               \
-               << " does not exist; set SPINDRIFT_SHARED "                                    \
+// SPINDRIFT_SHARED_OR_SKIP(variable, "models/laguna-tiny-bf16"): declares `variable`, or skips the
+// test and names the path that is missing. Use it in a TEST body (or a fixture's SetUp), not in a
+// helper that returns a value.
+#define SPINDRIFT_SHARED_OR_SKIP(variable, relative)                                              \
+  const std::filesystem::path variable = ::spindrift::testing::shared_dir_setting() / (relative); \
+  if (!std::filesystem::exists(variable))                                                         \
+  GTEST_SKIP() << "SKIPPED FOR LACK OF DATA: " << variable.string()                               \
+               << " does not exist; set SPINDRIFT_SHARED "                                        \
                << "to the folder that holds the shared models"

@@ -13,8 +13,8 @@
 
 namespace spindrift::nn {
 
-// y = W x, with W [out, in] in some stored format. The format lives here and nowhere above. Const
-// after load; views into the weight store must not outlive it.
+// y = W x, plus a bias where the layer has one, with W [out, in] in some stored format. The format
+// lives here and nowhere above. Const after load; views into the weight store must not outlive it.
 class Linear {
  public:
   virtual ~Linear() = default;
@@ -28,7 +28,7 @@ class Linear {
                const kernels::Table& kernels) const {
     do_columns(x, y, columns, kernels);
   }
-  // The float32 values of output row `o` (embedding lookup, tests). row.size() == in.
+  // The float32 values of output row `o` of W (embedding lookup, tests). row.size() == in.
   virtual void read_row(int64_t o, std::span<float> row) const = 0;
   // Name of the stored format as `inspect` shows it ("bf16", "nvfp4", ...) and its bytes, scales
   // included.
@@ -36,12 +36,12 @@ class Linear {
   virtual int64_t bytes() const = 0;
 
  protected:
-  Linear(int64_t in, int64_t out) : in_(in), out_(out) {}
+  Linear(int64_t out, int64_t in) : out_(out), in_(in) {}
 
  private:
   virtual void do_columns(kernels::InRows x, kernels::OutRows y, kernels::Columns columns,
                           const kernels::Table& kernels) const = 0;
-  int64_t in_, out_;
+  int64_t out_, in_;
 };
 
 // One product of a group that runs in a single parallel region (q, k, v and gate; the experts of a
@@ -57,8 +57,14 @@ void apply(std::span<const LinearCall> calls, const Exec& ex);
 // y[r] = W x[r].
 void apply(const Linear& linear, ConstRows x, Rows y, const Exec& ex);
 
+// Whether a layer's `bias` tensor is read. kNone leaves one that is there unread, for the loader's
+// final check to find.
+enum class Bias : uint8_t { kNone, kRequired, kIfPresent };
+
 // Reads the linear layer stored under `scope` ("...q_proj"): its format is decided from the tensors
-// that are present and their dtypes. Errors name the tensor, what was expected and what was found.
-Result<std::unique_ptr<Linear>> load_linear(const WeightScope& scope, int64_t out, int64_t in);
+// that are present and their dtypes (formats.h lists them). Errors name the tensor, what was
+// expected and what was found.
+Result<std::unique_ptr<Linear>> load_linear(const WeightScope& scope, int64_t out, int64_t in,
+                                            Bias bias = Bias::kNone);
 
 }  // namespace spindrift::nn

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "core/dtype.h"
+#include "core/result.h"
+#include "io/weight_store.h"
+#include "nn/linear.h"
+
+// The stored formats of a linear layer: one .cc each, one line in linear.cc's table.
+namespace spindrift::nn {
+
+struct LinearSize {
+  int64_t out = 0;
+  int64_t in = 0;
+};
+
+struct LinearFormat {
+  std::string_view name;      // as `inspect` and the documents spell it
+  std::string_view expected;  // its tensors, for the error when nothing fits
+  // Whether the tensors under the scope claim to be this format; looks at names and dtypes only.
+  bool (*claims)(const WeightScope& scope);
+  // Reads a layer that claims to be it; `bias` is [out] or empty.
+  Result<std::unique_ptr<Linear>> (*load)(const WeightScope& scope, LinearSize size,
+                                          std::vector<float> bias);
+};
+
+// `weight` in f32, bf16 or f16.
+extern const LinearFormat kDenseFormats[3];
+// `weight_packed` U8, `weight_scale` F8_E4M3, `weight_global_scale` F32: nvfp4-pack-quantized.
+extern const LinearFormat kNvfp4Format;
+
+// W as plain elements, [out, in] row-major; also for slices of a stacked tensor.
+std::unique_ptr<Linear> dense_linear(DType dtype, std::span<const std::byte> bytes, LinearSize size,
+                                     std::vector<float> bias = {});
+
+}  // namespace spindrift::nn

@@ -1,0 +1,248 @@
+#include "nn/kv_cache.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <string>
+
+#include "core/check.h"
+
+namespace spindrift::nn {
+namespace {
+
+constexpr Position kBlockPositions =
+    64;  // a multiple of 16: blocks end where attention's lanes end
+constexpr size_t kMaxSpareBlocks = 2;
+
+using Bytes = std::unique_ptr<std::byte[]>;
+
+// Uninitialised: pages that no position has reached cost nothing.
+Bytes allocate(int64_t bytes) {
+  return std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(bytes));
+}
+
+// Round to nearest, ties to even; NaN stays NaN.
+uint16_t bf16_bits(float value) {
+  const auto bits = std::bit_cast<uint32_t>(value);
+  if ((bits & 0x7FFFFFFFU) > 0x7F800000U) return static_cast<uint16_t>((bits >> 16) | 0x40U);
+  return static_cast<uint16_t>((bits + 0x7FFFU + ((bits >> 16) & 1U)) >> 16);
+}
+
+void store(std::span<const float> from, DType dtype, std::byte* to) {
+  if (dtype == DType::kF32) {
+    std::memcpy(to, from.data(), from.size_bytes());
+    return;
+  }
+  for (size_t i = 0; i < from.size(); ++i) {
+    const uint16_t bits = bf16_bits(from[i]);
+    std::memcpy(to + 2 * i, &bits, 2);
+  }
+}
+
+}  // namespace
+
+// Slot n holds position n once that is committed. Staged row r waits in slot committed + r, past
+// everything committed: a chain is committed by counting it, a branch by moving its rows down.
+// Blocks are [kv_heads][kBlockPositions][head_dim], keys and values apart.
+struct KvCache::State {
+  struct Block {
+    Bytes keys, values;
+  };
+
+  KvShape shape;
+  int64_t head_bytes = 0;   // one head of one position
+  int64_t block_bytes = 0;  // keys (or values) of one block
+  Position committed = 0;
+  Position first = 0;         // every committed position >= first is held
+  Position base = 0;          // slot that blocks[0] starts with
+  std::vector<Block> blocks;  // consecutive
+  std::vector<Block> spare;   // given up, ready for use
+  int64_t staged_rows = 0;
+
+  // The oldest position that a query at q sees.
+  Position oldest_seen(Position q) const {
+    return shape.window == 0 ? 0 : std::max<Position>(0, q - shape.window + 1);
+  }
+
+  Position end() const { return base + static_cast<Position>(blocks.size()) * kBlockPositions; }
+
+  const Block& block_of(Position slot) const {
+    return blocks[static_cast<size_t>((slot - base) / kBlockPositions)];
+  }
+  int64_t offset(int64_t head, Position slot) const {
+    return (head * kBlockPositions + (slot - base) % kBlockPositions) * head_bytes;
+  }
+
+  void grow_to(Position slots) {
+    while (end() < slots) {
+      if (spare.empty()) {
+        blocks.push_back({allocate(block_bytes), allocate(block_bytes)});
+      } else {
+        blocks.push_back(std::move(spare.back()));
+        spare.pop_back();
+      }
+    }
+  }
+
+  void give_up(Block& block) {
+    if (spare.size() < kMaxSpareBlocks) spare.push_back(std::move(block));
+  }
+
+  // Gives up whole blocks below `position`.
+  void recycle_below(Position position) {
+    const Position keep_from = position - position % kBlockPositions;
+    if (keep_from <= base) return;
+    const auto gone =
+        std::min(static_cast<size_t>((keep_from - base) / kBlockPositions), blocks.size());
+    for (size_t i = 0; i < gone; ++i) give_up(blocks[i]);
+    blocks.erase(blocks.begin(), blocks.begin() + static_cast<std::ptrdiff_t>(gone));
+    base = keep_from;
+    first = std::max(first, keep_from);
+  }
+
+  void move_slot(Position from, Position to) {
+    const Block& source = block_of(from);
+    const Block& target = block_of(to);
+    const auto size = static_cast<size_t>(head_bytes);
+    for (int64_t head = 0; head < shape.kv_heads; ++head) {
+      std::memcpy(target.keys.get() + offset(head, to), source.keys.get() + offset(head, from),
+                  size);
+      std::memcpy(target.values.get() + offset(head, to), source.values.get() + offset(head, from),
+                  size);
+    }
+  }
+
+  // Appends `count` positions from `position` on, stored in consecutive slots from `slot` on.
+  void append_segments(Position position, Position slot, int64_t count,
+                       std::vector<kernels::KeySegment>& out) const {
+    while (count > 0) {
+      const Block& block = block_of(slot);
+      const int64_t part = std::min(kBlockPositions - (slot - base) % kBlockPositions, count);
+      out.push_back({.first = position,
+                     .count = part,
+                     .dtype = shape.dtype,
+                     .keys = block.keys.get() + offset(0, slot),
+                     .values = block.values.get() + offset(0, slot),
+                     .position_stride = shape.head_dim,
+                     .head_stride = kBlockPositions * shape.head_dim});
+      position += part;
+      slot += part;
+      count -= part;
+    }
+  }
+};
+
+KvCache::KvCache(const KvShape& shape) : state_(std::make_unique<State>()) {
+  SPINDRIFT_CHECK(shape.kv_heads > 0 && shape.head_dim > 0 && shape.window >= 0,
+                  "a cache has heads of some size");
+  SPINDRIFT_CHECK(shape.dtype == DType::kF32 || shape.dtype == DType::kBf16,
+                  "keys are stored as f32 or bf16");
+  state_->shape = shape;
+  state_->head_bytes = shape.head_dim * dtype_bytes(shape.dtype);
+  state_->block_bytes = shape.kv_heads * kBlockPositions * state_->head_bytes;
+}
+
+KvCache::~KvCache() = default;
+KvCache::KvCache(KvCache&&) noexcept = default;
+KvCache& KvCache::operator=(KvCache&&) noexcept = default;
+
+const KvShape& KvCache::shape() const { return state_->shape; }
+Position KvCache::committed() const { return state_->committed; }
+int64_t KvCache::staged() const { return state_->staged_rows; }
+
+void KvCache::stage(ConstRows k, ConstRows v) {
+  State& s = *state_;
+  const int64_t heads = s.shape.kv_heads, dim = s.shape.head_dim;
+  SPINDRIFT_CHECK(k.cols() == heads * dim && v.cols() == heads * dim && k.rows() == v.rows(),
+                  "staged rows have the cache's shape");
+  s.grow_to(s.committed + k.rows());
+  s.staged_rows = k.rows();
+  for (int64_t row = 0; row < k.rows(); ++row) {
+    const Position slot = s.committed + row;
+    const State::Block& block = s.block_of(slot);
+    for (int64_t head = 0; head < heads; ++head) {
+      const int64_t to = s.offset(head, slot);
+      const auto offset = static_cast<size_t>(head * dim), size = static_cast<size_t>(dim);
+      store(k.row(row).subspan(offset, size), s.shape.dtype, block.keys.get() + to);
+      store(v.row(row).subspan(offset, size), s.shape.dtype, block.values.get() + to);
+    }
+  }
+}
+
+void KvCache::visible(Position q, std::span<const RowIndex> path,
+                      std::vector<kernels::KeySegment>& out) const {
+  const State& s = *state_;
+  const Position oldest = s.oldest_seen(q);
+  SPINDRIFT_DCHECK(q == s.committed + static_cast<Position>(path.size()) - 1, "path ends at q");
+  SPINDRIFT_CHECK(oldest >= s.first || oldest >= s.committed, "a seen position was recycled");
+  // The current run of positions whose slots are neighbours; committed positions are one.
+  Position position = oldest, slot = oldest;
+  int64_t count = std::max<Position>(0, s.committed - oldest);
+  for (size_t i = static_cast<size_t>(std::max<Position>(0, oldest - s.committed)); i < path.size();
+       ++i) {
+    SPINDRIFT_DCHECK(path[i] < s.staged_rows, "a path of staged rows");
+    const Position next = s.committed + path[i];
+    if (count == 0 || next != slot + count) {
+      s.append_segments(position, slot, count, out);
+      position = s.committed + static_cast<Position>(i);
+      slot = next;
+      count = 0;
+    }
+    ++count;
+  }
+  s.append_segments(position, slot, count, out);
+}
+
+void KvCache::commit(std::span<const RowIndex> path) {
+  State& s = *state_;
+  for (size_t i = 0; i < path.size(); ++i) {
+    SPINDRIFT_CHECK(path[i] >= 0 && path[i] < s.staged_rows && (i == 0 || path[i] > path[i - 1]),
+                    "a path of staged rows is committed");
+    const auto to = s.committed + static_cast<Position>(i);
+    if (s.committed + path[i] != to) s.move_slot(s.committed + path[i], to);
+  }
+  s.committed += static_cast<Position>(path.size());
+  s.staged_rows = 0;
+  s.recycle_below(std::min(s.oldest_seen(s.committed), s.committed));
+}
+
+Status KvCache::truncate(Position n) {
+  State& s = *state_;
+  SPINDRIFT_CHECK(n >= 0 && n <= s.committed, "truncate keeps a prefix");
+  const Position oldest = s.oldest_seen(n);
+  if (oldest < s.first && oldest < n) {
+    return Error{ErrorCode::kUnsupported,
+                 "cannot go back to position " + std::to_string(n) + ": the sliding window of " +
+                     std::to_string(s.shape.window) + " keys has let go of positions below " +
+                     std::to_string(s.first)};
+  }
+  s.staged_rows = 0;
+  s.committed = n;
+  while (!s.blocks.empty() && s.end() - kBlockPositions >= n) {
+    s.give_up(s.blocks.back());
+    s.blocks.pop_back();
+  }
+  if (s.blocks.empty()) s.base = n - n % kBlockPositions;
+  s.first = std::min(s.first, n);
+  return ok_status();
+}
+
+int64_t KvCache::bytes() const {
+  const auto blocks = static_cast<int64_t>(state_->blocks.size() + state_->spare.size());
+  return 2 * blocks * state_->block_bytes;
+}
+
+void KvCache::append_state(std::vector<std::byte>& out) const {
+  const State& s = *state_;
+  for (Position p = s.oldest_seen(s.committed); p < s.committed; ++p) {
+    const State::Block& block = s.block_of(p);
+    for (const Bytes* side : {&block.keys, &block.values}) {
+      for (int64_t head = 0; head < s.shape.kv_heads; ++head) {
+        const std::byte* at = side->get() + s.offset(head, p);
+        out.insert(out.end(), at, at + s.head_bytes);
+      }
+    }
+  }
+}
+
+}  // namespace spindrift::nn

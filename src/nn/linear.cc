@@ -1,0 +1,109 @@
+#include "nn/linear.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "core/check.h"
+#include "nn/formats.h"
+#include "nn/norm.h"
+#include "nn/parallel.h"
+#include "nn/row_pointers.h"
+
+namespace spindrift::nn {
+namespace {
+
+// Every format that can be read. Names and dtypes keep them apart: at most one claims a layer.
+const LinearFormat* const kFormats[] = {&kDenseFormats[0], &kDenseFormats[1], &kDenseFormats[2],
+                                        &kNvfp4Format};
+
+constexpr int64_t kColumnTile =
+    16;  // shares begin at whole tiles, so kernels seldom see a ragged one
+
+// Time of one output column, roughly: its bytes are read once, its products done for every row.
+int64_t column_cost(const LinearCall& call) {
+  const Linear& linear = *call.linear;
+  return linear.bytes() / linear.out() + linear.in() * static_cast<int64_t>(call.x.size()) + 1;
+}
+
+// The column of `call` where the work up to `mark` ends; the call itself begins at `start`.
+int64_t column_at(const LinearCall& call, int64_t start, int64_t mark) {
+  const int64_t out = call.linear->out();
+  const int64_t column = (mark - start) / column_cost(call);
+  if (mark <= start) return 0;
+  return std::min(column - column % kColumnTile, out);
+}
+
+}  // namespace
+
+void apply(std::span<const LinearCall> calls, const Exec& ex) {
+  int64_t total = 0;
+  for (const LinearCall& call : calls) {
+    SPINDRIFT_DCHECK(call.x.size() == call.y.size(), "one output row an input row");
+    total += column_cost(call) * call.linear->out();
+  }
+  const int64_t threads = thread_count(ex);
+  if (threads == 1 || total < 4 * kWorthSharing) {
+    for (const LinearCall& call : calls)
+      call.linear->columns(call.x, call.y, {0, call.linear->out()}, *ex.kernels);
+    return;
+  }
+  for_cells(ex, threads, [&](int64_t first, int64_t last) {
+    const int64_t begin = total * first / threads;
+    const int64_t end = total * last / threads;
+    int64_t start = 0;
+    for (const LinearCall& call : calls) {
+      const int64_t after = start + column_cost(call) * call.linear->out();
+      const kernels::Columns columns{
+          column_at(call, start, begin),
+          end >= after ? call.linear->out() : column_at(call, start, end)};
+      if (columns.first < columns.last) call.linear->columns(call.x, call.y, columns, *ex.kernels);
+      start = after;
+    }
+  });
+}
+
+void apply(const Linear& linear, ConstRows x, Rows y, const Exec& ex) {
+  SPINDRIFT_CHECK(x.cols() == linear.in() && y.cols() == linear.out() && x.rows() == y.rows(),
+                  "rows have the layer's sizes");
+  const InPointers in(x);
+  const OutPointers out(y);
+  const LinearCall call{&linear, in, out};
+  apply(std::span(&call, 1), ex);
+}
+
+Result<std::unique_ptr<Linear>> load_linear(const WeightScope& scope, int64_t out, int64_t in,
+                                            Bias bias) {
+  const LinearFormat* found = nullptr;
+  for (const LinearFormat* format : kFormats) {
+    if (!format->claims(scope)) continue;
+    if (found != nullptr) {
+      return Error{ErrorCode::kInvalid,
+                   scope.store->where() + ": layer `" + scope.prefix +
+                       "`: expected the tensors of one format, found those of " +
+                       std::string(found->name) + " and of " + std::string(format->name)};
+    }
+    found = format;
+  }
+  if (found == nullptr) {
+    std::string expected, present;
+    for (const LinearFormat* format : kFormats)
+      expected += (expected.empty() ? "" : " or ") + std::string(format->expected);
+    for (const std::string_view name : scope.store->names(scope.prefix + '.')) {
+      if (present.size() > 200) break;
+      const TensorInfo& info = *scope.store->find(name);
+      present += (present.empty() ? "" : ", ") + std::string(name.substr(scope.prefix.size() + 1)) +
+                 " " + std::string(dtype_name(info.dtype));
+    }
+    return Error{present.empty() ? ErrorCode::kNotFound : ErrorCode::kUnsupported,
+                 scope.store->where() + ": layer `" + scope.prefix + "`: expected " + expected +
+                     ", found " + (present.empty() ? "nothing" : present)};
+  }
+  std::vector<float> bias_values;
+  if (bias == Bias::kRequired || (bias == Bias::kIfPresent && scope.has("bias"))) {
+    SPINDRIFT_TRY(bias_values, load_vector(scope, "bias", out));
+  }
+  return found->load(scope, {.out = out, .in = in}, std::move(bias_values));
+}
+
+}  // namespace spindrift::nn

@@ -1,0 +1,111 @@
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "nn/formats.h"
+
+namespace spindrift::nn {
+namespace {
+
+constexpr int64_t kGroup = 16;  // columns that share one block scale
+
+constexpr std::array<float, 8> kMagnitudes = {0.0F, 0.5F, 1.0F, 1.5F, 2.0F, 3.0F, 4.0F, 6.0F};
+
+float from_e2m1(unsigned code) {
+  const float magnitude = kMagnitudes[code & 7U];
+  return (code & 8U) != 0 ? -magnitude : magnitude;
+}
+
+float from_e4m3(unsigned bits) {
+  const int exponent = static_cast<int>((bits >> 3) & 15U);
+  const auto mantissa = static_cast<float>(bits & 7U);
+  if ((bits & 0x7FU) == 0x7FU) return std::nanf("");
+  const float magnitude =
+      exponent == 0 ? std::ldexp(mantissa, -9) : std::ldexp(8.0F + mantissa, exponent - 10);
+  return (bits & 0x80U) != 0 ? -magnitude : magnitude;
+}
+
+class Nvfp4Linear final : public Linear {
+ public:
+  Nvfp4Linear(const kernels::Nvfp4Matrix& weights, float scale, std::vector<float> bias)
+      : Linear(weights.out, weights.in), weights_(weights), scale_(scale), bias_(std::move(bias)) {}
+
+  void read_row(int64_t o, std::span<float> row) const override {
+    const std::byte* codes = weights_.codes.data() + o * (in() / 2);
+    const std::byte* scales = weights_.scales.data() + o * (in() / kGroup);
+    for (size_t k = 0; k < row.size(); ++k) {
+      const unsigned pair = std::to_integer<unsigned>(codes[k / 2]);
+      const float block = from_e4m3(std::to_integer<unsigned>(scales[k / kGroup]));
+      row[k] = from_e2m1(k % 2 == 0 ? pair & 15U : pair >> 4) * block * scale_;
+    }
+  }
+  std::string_view format() const override { return kNvfp4Format.name; }
+  int64_t bytes() const override {
+    return static_cast<int64_t>(weights_.codes.size() + weights_.scales.size()) + 4;
+  }
+
+ private:
+  void do_columns(kernels::InRows x, kernels::OutRows y, kernels::Columns columns,
+                  const kernels::Table& kernels) const override {
+    kernels.linear_nvfp4(weights_, x, y, columns, {.scale = scale_, .bias = bias_});
+  }
+
+  kernels::Nvfp4Matrix weights_;
+  float scale_;  // 1 / global scale, applied to the finished dot
+  std::vector<float> bias_;
+};
+
+bool claims(const WeightScope& scope) {
+  const TensorInfo* info = scope.find("weight_packed");
+  return info != nullptr && info->dtype == DType::kU8;
+}
+
+// The tensor's own scale, stored as a reciprocal: F32 [] or [1], finite and positive.
+Result<float> load_global_scale(const WeightScope& scope) {
+  constexpr std::string_view kLeaf = "weight_global_scale";
+  const TensorInfo* info = scope.find(kLeaf);
+  const bool scalar = info != nullptr && info->shape.empty();
+  SPINDRIFT_TRY(const TensorView view,
+                scalar ? scope.get(kLeaf, DType::kF32, {}) : scope.get(kLeaf, DType::kF32, {1}));
+  float global = 0.0F;
+  std::memcpy(&global, view.bytes.data(), sizeof(global));
+  const float scale = 1.0F / global;
+  if (!(global > 0.0F) || !std::isfinite(global) || !std::isfinite(scale)) {
+    return Error{ErrorCode::kInvalid, scope.store->where() + ": tensor `" + scope.name(kLeaf) +
+                                          "`: expected a finite number above 0, found " +
+                                          std::to_string(global)};
+  }
+  return scale;
+}
+
+Result<std::unique_ptr<Linear>> load(const WeightScope& scope, LinearSize size,
+                                     std::vector<float> bias) {
+  if (size.in % kGroup != 0) {
+    return Error{ErrorCode::kUnsupported, scope.store->where() + ": layer `" + scope.prefix +
+                                              "`: expected a multiple of 16 input columns for "
+                                              "nvfp4, found " +
+                                              std::to_string(size.in)};
+  }
+  SPINDRIFT_TRY(const TensorView codes,
+                scope.get("weight_packed", DType::kU8, {size.out, size.in / 2}));
+  SPINDRIFT_TRY(const TensorView scales,
+                scope.get("weight_scale", DType::kF8E4M3, {size.out, size.in / kGroup}));
+  SPINDRIFT_TRY(const float scale, load_global_scale(scope));
+  scope.ignore("input_global_scale");  // only for quantised activations
+  const kernels::Nvfp4Matrix weights{
+      .codes = codes.bytes, .scales = scales.bytes, .out = size.out, .in = size.in};
+  std::unique_ptr<Linear> layer = std::make_unique<Nvfp4Linear>(weights, scale, std::move(bias));
+  return layer;
+}
+
+}  // namespace
+
+const LinearFormat kNvfp4Format = {
+    .name = "nvfp4",
+    .expected = "weight_packed U8 with weight_scale and weight_global_scale",
+    .claims = &claims,
+    .load = &load};
+
+}  // namespace spindrift::nn

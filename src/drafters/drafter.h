@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/exec.h"
+#include "core/result.h"
 #include "core/rows.h"
 #include "core/types.h"
 #include "models/target_model.h"
@@ -38,6 +39,12 @@ class DraftState {
   virtual Position observed() const = 0;
   // Back to nothing (the conversation's prefix changed).
   virtual void reset() = 0;
+  // Drops rows at positions >= n (n <= observed()), when the conversation's tail changed.
+  // kUnsupported when a draft after n would need rows that are gone; the caller then starts over.
+  virtual Status truncate(Position n) {
+    if (n == observed()) return ok_status();
+    return Error{ErrorCode::kUnsupported, "this drafter keeps no history to cut back to"};
+  }
   virtual int64_t bytes() const = 0;
 };
 

@@ -1,0 +1,94 @@
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "core/rows.h"
+#include "engine/engine.h"
+#include "engine/ledger.h"
+#include "engine/speculation.h"
+
+namespace spindrift {
+
+// One request inside the engine: its ids so far, its caches, and what it does in the current step.
+class Engine::Active {
+ public:
+  Active(RequestId id, Request request, const TargetModel& target, const Drafter* drafter,
+         Position context);
+
+  RequestId id() const { return id_; }
+  bool cancelled() const;
+  bool drafting() const { return drafting_; }
+  bool started() const { return started_.has_value(); }
+  int64_t tokens_left() const { return stop_.tokens_left(); }
+  int64_t generated() const { return std::ssize(history_) - prompt_size_; }
+  Position committed() const { return conversation_->committed(); }
+  int64_t bytes() const { return conversation_->bytes(); }
+  // Ids the target has not seen: 1 while decoding (the bonus token), more while a prompt or a
+  // replay is being read.
+  int64_t unseen() const { return std::ssize(history_) - committed(); }
+  bool decoding() const { return unseen() == 1 && generated() > 0; }
+
+  // Makes the caches a prefix of the ids.
+  void start();
+  // Drops the caches; start() again continues.
+  void drop();
+
+  // Chooses this round's draft width. The call's tree is cleared; 0 nodes = a plain round.
+  DraftCall plan_draft(int drafter_nodes, Position context);
+  void add_draft_seconds(double seconds) { draft_s_ += seconds; }
+  // Lays out the rows of this step: the bonus token with its draft, or the next `prefill_rows` ids.
+  SeqRows rows(int64_t prefill_rows);
+
+  // Takes this request's logit rows of the forward: draws tokens, applies the stop rule, reports.
+  // Returns the reason when the request ends; error() tells more for kError.
+  std::optional<FinishReason> absorb(ConstRows logits, double forward_s, SamplerScratch& scratch);
+  // Commits the kept rows, shows them to the drafter (taps: this request's rows), and reports the
+  // round.
+  void commit(std::span<const ConstRows> taps, const Drafter* drafter, Workspace& ws,
+              const Exec& ex, std::vector<float>& gather);
+  std::optional<Error>& error() { return error_; }
+  RequestListener* listener() const { return request_.listener; }
+  Outcome outcome(FinishReason reason, std::optional<Error> error);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static double seconds(Clock::time_point from, Clock::time_point to) {
+    return std::chrono::duration<double>(to - from).count();
+  }
+  StopReason emit(TokenId token, bool drafted, std::span<const float> row);
+  void show_text(std::string_view piece, bool drafted);
+  void observe(Position first, std::span<const ConstRows> taps, const Drafter& drafter,
+               Workspace& ws, const Exec& ex, std::vector<float>& gather);
+  void record_round();
+
+  RequestId id_;
+  Request request_;
+  std::unique_ptr<Conversation> conversation_;
+  int64_t prompt_size_;
+  std::vector<TokenId> history_;  // prompt + generated
+  StopRule stop_;
+  bool drafting_;
+  std::unique_ptr<WidthPolicy> width_;
+  Ledger ledger_;
+  std::string text_, piece_;
+  GenerationStats stats_;
+  std::optional<Clock::time_point> started_, first_token_;
+  std::optional<Error> error_;
+
+  // This step.
+  DraftTree tree_;
+  std::string_view why_;
+  double draft_s_ = 0, forward_s_ = 0;
+  std::vector<TokenId> row_tokens_;
+  std::vector<RowIndex> row_parents_;
+  std::vector<RowIndex> path_;  // rows to commit
+  bool in_round_ = false;
+  int accepted_ = 0, emitted_ = 0;  // accepted before the cut, emitted after it
+};
+
+}  // namespace spindrift

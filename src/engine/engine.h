@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/exec.h"
+#include "core/result.h"
+#include "drafters/drafter.h"
+#include "engine/request.h"
+#include "models/target_model.h"
+
+namespace spindrift {
+
+struct EngineOptions {
+  int64_t prefill_chunk = 256;  // prompt rows in one forward, all requests together
+  int max_running = 64;         // requests stepped at once; others wait in order of arrival
+  int64_t memory_budget =
+      0;  // bytes of keys, values and draft context of running requests; 0 = no limit
+  Position context = 0;  // positions a request may use; 0 or more than the model's = the model's
+};
+
+// Runs requests: one loop for plain and speculative decoding, for one conversation and many. Each
+// step is one forward that holds, for every running request, either its bonus token with a draft or
+// the next part of its prompt. By the row law a request's tokens do not depend on the others, on
+// the chunk, or on being dropped for memory and replayed. One thread uses an engine at a time; only
+// Request::cancelled may be set from others. Target and drafter must outlive it.
+class Engine {
+ public:
+  Engine(const TargetModel& target, const Drafter* drafter, const Exec& ex, EngineOptions options);
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  // Queues a request. kUsage for a parameter out of range or an id outside the vocabulary, kLimit
+  // when the prompt leaves no room in the context; then nothing was queued and the listener hears
+  // nothing.
+  Result<RequestId> submit(Request request);
+  // One forward (or less, when requests only end). False when there was nothing to do.
+  bool step();
+  // Waiting and running requests.
+  int64_t pending() const;
+  // Drops the caches of a running request and puts it back at the head of the queue; it continues
+  // by replaying its ids. False when it is not running.
+  bool preempt(RequestId id);
+  // Bytes of keys, values and draft context of all running requests.
+  int64_t memory_in_use() const;
+  // Positions a request may use, prompt and answer together.
+  Position context() const { return context_; }
+
+  // Submits and steps until this request ends. For an engine with one request: the command line.
+  Result<Outcome> run(Request request);
+
+ private:
+  class Active;
+  using ActivePtr = std::unique_ptr<Active>;
+
+  bool sweep_cancelled();
+  void keep_to_budget();
+  void admit();
+  void choose_drafts();
+  void forward();
+  void finish(ActivePtr& active, FinishReason reason, std::optional<Error> error = {});
+
+  const TargetModel& target_;
+  const Drafter* drafter_;
+  Exec ex_;
+  EngineOptions options_;
+  Position context_;
+  Workspace target_ws_,
+      draft_ws_;  // apart: a draft pass may run while taps of the last forward are held
+  RequestId next_id_ = 1;
+  bool hold_admission_ = false;  // after dropping a request for memory, until another one ends
+  std::deque<ActivePtr> waiting_;
+  std::vector<ActivePtr> running_;
+  std::vector<float> gathered_;
+  SamplerScratch scratch_;
+};
+
+}  // namespace spindrift

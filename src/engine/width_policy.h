@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "core/types.h"
+
+namespace spindrift {
+
+// The user's word on drafting.
+struct DraftWidth {
+  enum class Mode : uint8_t { kAuto, kFixed, kOff } mode = Mode::kAuto;
+  int tokens = 0;  // kFixed: draft tokens a round, clamped to the drafter's maximum
+};
+
+// Limits of one round.
+struct WidthQuery {
+  Position position = 0;    // of the bonus token
+  int max_nodes = 0;        // the drafter's maximum and the room in the context
+  int64_t tokens_left = 0;  // until the run's limit, the next token included
+};
+
+struct WidthChoice {
+  int nodes = 0;         // draft tokens to ask for, 0 = a plain round
+  std::string_view why;  // a fixed phrase, for traces
+};
+
+// What a round cost and brought. `accepted` is counted before any cut at a stop or limit.
+struct RoundCost {
+  int drafted = 0;
+  int accepted = 0;
+  double draft_s = 0;
+  double verify_s = 0;
+};
+
+// Chooses how many tokens to draft, round by round, for one request. It can change the speed only.
+class WidthPolicy {
+ public:
+  virtual ~WidthPolicy() = default;
+  virtual WidthChoice choose(const WidthQuery& query) = 0;
+  virtual void record(const RoundCost& round) = 0;
+  // Why speculation was on, narrowed or off, in one sentence.
+  virtual std::string decision() const = 0;
+};
+
+// `max_nodes`: the drafter's maximum.
+std::unique_ptr<WidthPolicy> make_width_policy(const DraftWidth& width, int max_nodes);
+
+}  // namespace spindrift

@@ -48,20 +48,19 @@ struct Nvfp4Matrix {
 };
 
 // Linear order (Lane16): acc[k % 16] = fma(x[k], w[k], acc[k % 16]) for k ascending, folded by
-// halves 16 -> 8 -> 4 -> 2
-// -> 1, then the epilogue.
+// halves 16 -> 8 -> 4 -> 2 -> 1, then the epilogue.
 using LinearDenseFn = void (*)(const DenseMatrix& w, InRows x, OutRows y, Columns columns,
                                const Epilogue& epilogue);
 using LinearNvfp4Fn = void (*)(const Nvfp4Matrix& w, InRows x, OutRows y, Columns columns,
                                const Epilogue& epilogue);
 
-// y = x / sqrt(mean(x^2) + eps) * weight; the sum of squares in Lane16 order. x and y may be the
-// same span.
+// y = x / sqrt(mean(x^2) + eps) * weight; the sum of squares in Lane16 order, then x times the
+// rounded inverse root, times weight. x and y may be the same span.
 using RmsNormFn = void (*)(std::span<const float> x, std::span<const float> weight, float eps,
                            std::span<float> y);
 
-// Rotate-half RoPE in place on one head: pairs (i, i + n) for i < n = cos.size(); features from 2n
-// on are untouched.
+// Rotate-half RoPE in place on one head: pairs (a, b) = (i, i + n) for i < n = cos.size() become
+// (fma(a, cos, -(b sin)), fma(b, cos, a sin)); features from 2n on are untouched.
 using RopeFn = void (*)(std::span<float> head, std::span<const float> cos,
                         std::span<const float> sin);
 
@@ -105,8 +104,9 @@ struct KeySegment {
 
 // One query row of one KV head: `group` query heads (consecutive, head_dim floats each) that share
 // that KV head. Segments are the visible keys only, ascending by position, without overlap (gaps
-// are allowed: a masked key is an absent key). out: group * head_dim floats. sinks: empty, or one
-// logit a query head that joins the softmax's denominator (and maximum) but has no value.
+// are allowed: a masked key is an absent key), at least one. out: group * head_dim floats. sinks:
+// empty, or one logit a query head that joins the softmax's denominator (and maximum) but has no
+// value.
 struct AttentionRow {
   const float* q = nullptr;
   float* out = nullptr;
@@ -129,6 +129,9 @@ struct AttentionShape {
 // floats, contents undefined before and after.
 using AttentionFn = void (*)(std::span<const AttentionRow> rows, const AttentionShape& shape,
                              std::span<float> scratch);
+
+// A kernel works on at most this many rows at a time, so scratch stops growing here.
+inline constexpr int64_t kAttentionRows = 16;
 
 // Floats of scratch for `rows` rows that see at most `max_keys` keys each.
 int64_t attention_scratch(int64_t rows, const AttentionShape& shape, int64_t max_keys);

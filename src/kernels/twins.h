@@ -1,0 +1,32 @@
+#pragma once
+
+#include "kernels/contract.h"
+
+// The scalar twins: each states its kernel's order of operations in the fewest lines, and is what
+// Isa::kScalar runs. A vector kernel is right when it has the same bits.
+namespace spindrift::kernels::twin {
+
+void linear_f32(const DenseMatrix& w, InRows x, OutRows y, Columns columns,
+                const Epilogue& epilogue);
+void linear_bf16(const DenseMatrix& w, InRows x, OutRows y, Columns columns,
+                 const Epilogue& epilogue);
+void linear_f16(const DenseMatrix& w, InRows x, OutRows y, Columns columns,
+                const Epilogue& epilogue);
+void linear_nvfp4(const Nvfp4Matrix& w, InRows x, OutRows y, Columns columns,
+                  const Epilogue& epilogue);
+
+void rms_norm(std::span<const float> x, std::span<const float> weight, float eps,
+              std::span<float> y);
+void rope(std::span<float> head, std::span<const float> cos, std::span<const float> sin);
+void silu_mul(std::span<const float> gate, std::span<const float> up, std::span<float> out);
+void softplus_gate(std::span<const float> gate, std::span<float> x);
+void add(std::span<float> x, std::span<const float> delta);
+void weighted_sum(InRows rows, std::span<const float> weights, std::span<float> y);
+void scale_add(std::span<float> x, float scale, std::span<const float> y);
+void router_scores(ScoreFunc func, float softcap, std::span<const float> logits,
+                   std::span<float> scores);
+
+void attention(std::span<const AttentionRow> rows, const AttentionShape& shape,
+               std::span<float> scratch);
+
+}  // namespace spindrift::kernels::twin

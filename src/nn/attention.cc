@@ -10,7 +10,7 @@
 namespace spindrift::nn {
 namespace {
 
-constexpr int64_t kRowBlock = 16;  // rows that a kernel call may process together
+constexpr int64_t kRowBlock = kernels::kAttentionRows;
 
 // One KV head of one block of rows of one part.
 struct Task {

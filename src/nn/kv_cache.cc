@@ -1,10 +1,10 @@
 #include "nn/kv_cache.h"
 
 #include <algorithm>
-#include <bit>
 #include <cstring>
 #include <string>
 
+#include "core/bf16.h"
 #include "core/check.h"
 
 namespace spindrift::nn {
@@ -21,20 +21,13 @@ Bytes allocate(int64_t bytes) {
   return std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(bytes));
 }
 
-// Round to nearest, ties to even; NaN stays NaN.
-uint16_t bf16_bits(float value) {
-  const auto bits = std::bit_cast<uint32_t>(value);
-  if ((bits & 0x7FFFFFFFU) > 0x7F800000U) return static_cast<uint16_t>((bits >> 16) | 0x40U);
-  return static_cast<uint16_t>((bits + 0x7FFFU + ((bits >> 16) & 1U)) >> 16);
-}
-
 void store(std::span<const float> from, DType dtype, std::byte* to) {
   if (dtype == DType::kF32) {
     std::memcpy(to, from.data(), from.size_bytes());
     return;
   }
   for (size_t i = 0; i < from.size(); ++i) {
-    const uint16_t bits = bf16_bits(from[i]);
+    const uint16_t bits = bf16_from_float(from[i]);
     std::memcpy(to + 2 * i, &bits, 2);
   }
 }

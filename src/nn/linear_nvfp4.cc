@@ -1,31 +1,16 @@
-#include <array>
 #include <cmath>
 #include <cstring>
 #include <string>
 #include <utility>
 
+#include "core/e2m1.h"
+#include "core/f8e4m3.h"
 #include "nn/formats.h"
 
 namespace spindrift::nn {
 namespace {
 
 constexpr int64_t kGroup = 16;  // columns that share one block scale
-
-constexpr std::array<float, 8> kMagnitudes = {0.0F, 0.5F, 1.0F, 1.5F, 2.0F, 3.0F, 4.0F, 6.0F};
-
-float from_e2m1(unsigned code) {
-  const float magnitude = kMagnitudes[code & 7U];
-  return (code & 8U) != 0 ? -magnitude : magnitude;
-}
-
-float from_e4m3(unsigned bits) {
-  const int exponent = static_cast<int>((bits >> 3) & 15U);
-  const auto mantissa = static_cast<float>(bits & 7U);
-  if ((bits & 0x7FU) == 0x7FU) return std::nanf("");
-  const float magnitude =
-      exponent == 0 ? std::ldexp(mantissa, -9) : std::ldexp(8.0F + mantissa, exponent - 10);
-  return (bits & 0x80U) != 0 ? -magnitude : magnitude;
-}
 
 class Nvfp4Linear final : public Linear {
  public:
@@ -36,9 +21,9 @@ class Nvfp4Linear final : public Linear {
     const std::byte* codes = weights_.codes.data() + o * (in() / 2);
     const std::byte* scales = weights_.scales.data() + o * (in() / kGroup);
     for (size_t k = 0; k < row.size(); ++k) {
-      const unsigned pair = std::to_integer<unsigned>(codes[k / 2]);
-      const float block = from_e4m3(std::to_integer<unsigned>(scales[k / kGroup]));
-      row[k] = from_e2m1(k % 2 == 0 ? pair & 15U : pair >> 4) * block * scale_;
+      const auto pair = std::to_integer<uint8_t>(codes[k / 2]);
+      const float block = f8e4m3_to_float(std::to_integer<uint8_t>(scales[k / kGroup]));
+      row[k] = (k % 2 == 0 ? e2m1_low(pair) : e2m1_high(pair)) * block * scale_;
     }
   }
   std::string_view format() const override { return kNvfp4Format.name; }

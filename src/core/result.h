@@ -46,7 +46,7 @@ class [[nodiscard]] Result {
     SPINDRIFT_CHECK(ok(), "value() of an error");
     return std::get<0>(v_);
   }
-  T&& value() && {
+  T value() && {  // by value, so that a loop over it keeps it alive
     SPINDRIFT_CHECK(ok(), "value() of an error");
     return std::get<0>(std::move(v_));
   }

@@ -64,8 +64,8 @@ class IndexReader {
     if (value.get(object))
       return bad("key `weight_map`: expected an object, found " + shown(value));
     for (const auto [tensor, element] : object) {
-      const auto where = [&] {
-        return "key `weight_map`, tensor " + quoted_for_message(tensor, 200) + ": ";
+      const auto where = [&name = tensor] {
+        return "key `weight_map`, tensor " + quoted_for_message(name, 200) + ": ";
       };
       std::string_view file;
       if (element.get(file)) return bad(where() + "expected a file name, found " + shown(element));

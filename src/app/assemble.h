@@ -1,0 +1,72 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "app/generation_defaults.h"
+#include "chat/chat_template.h"
+#include "core/dtype.h"
+#include "core/exec.h"
+#include "core/result.h"
+#include "drafters/drafter.h"
+#include "models/target_model.h"
+#include "tokenizer/special_tokens.h"
+#include "tokenizer/tokenizer.h"
+
+namespace spindrift {
+
+// Hears what is being loaded, for a progress line: ("weights", "tokenizer", "drafter").
+class LoadListener {
+ public:
+  virtual ~LoadListener() = default;
+  virtual void on_stage(std::string_view /*what*/) {}
+};
+
+struct AssembleOptions {
+  std::string model;                // a folder or an id in the local hub cache
+  std::string draft_model;          // empty = none
+  std::string draft_kind = "auto";  // "auto", a drafter kind, or "none" (draft_model is not read)
+  int threads = 0;                  // 0 = physical cores this process may use
+  DType kv_dtype = DType::kF32;
+  bool rope_derived = false;
+  bool lock = false;  // keep weights in memory (mlock)
+  std::string isa;    // empty = SPINDRIFT_ISA, else the best
+};
+
+// Everything that one model folder (and a drafter's) becomes: const after load, shared by the
+// command line, the server and the library. Only the thread pool inside exec() is used by one
+// thread at a time.
+class Assembly {
+ public:
+  virtual ~Assembly() = default;
+  virtual const std::string& model_name() const = 0;        // as given
+  virtual const std::string& draft_model_name() const = 0;  // empty = no drafter
+  virtual const TargetModel& target() const = 0;
+  virtual const Drafter* drafter() const = 0;  // null = none
+  virtual const Tokenizer& tokenizer() const = 0;
+  virtual const ChatTemplate* chat_template() const = 0;  // null = the model has none
+  virtual const SpecialTokens& special_tokens() const = 0;
+  virtual const GenerationDefaults& defaults() const = 0;
+  virtual Exec exec() const = 0;
+  virtual const std::vector<std::string>& warnings() const = 0;
+  virtual double load_seconds() const = 0;
+};
+
+Result<std::unique_ptr<Assembly>> assemble(const AssembleOptions& options,
+                                           LoadListener* listener = nullptr);
+
+// A model's tokenizer, template and texts alone: no weight is read.
+struct TextParts {
+  std::string folder;
+  std::shared_ptr<const Tokenizer> tokenizer;
+  std::unique_ptr<ChatTemplate> chat_template;  // null = none
+  SpecialTokens special_tokens;
+  GenerationDefaults defaults;
+};
+enum class TextPart : uint8_t { kTokenizer, kTemplate, kBoth };
+Result<TextParts> load_text_parts(const std::string& model, TextPart wanted = TextPart::kBoth);
+
+}  // namespace spindrift

@@ -43,7 +43,9 @@ write_basic_package_version_file(${CMAKE_BINARY_DIR}/generated/spindrift-config-
   COMPATIBILITY SameMinorVersion)
 
 install(TARGETS spindrift_merged EXPORT spindrift)
-install(TARGETS spindrift)
+if(TARGET spindrift)
+  install(TARGETS spindrift)
+endif()
 install(EXPORT spindrift NAMESPACE spindrift:: FILE spindrift-targets.cmake DESTINATION ${package_dir})
 install(FILES ${CMAKE_BINARY_DIR}/generated/spindrift-config.cmake
   ${CMAKE_BINARY_DIR}/generated/spindrift-config-version.cmake DESTINATION ${package_dir})

@@ -39,4 +39,11 @@ extern const LinearFormat kNvfp4Format;
 std::unique_ptr<Linear> dense_linear(DType dtype, std::span<const std::byte> bytes, LinearSize size,
                                      std::vector<float> bias = {});
 
+// The bias of output columns [first, first + count); empty stays empty.
+inline std::vector<float> bias_slice(std::span<const float> bias, int64_t first, int64_t count) {
+  if (bias.empty()) return {};
+  const auto part = bias.subspan(static_cast<size_t>(first), static_cast<size_t>(count));
+  return {part.begin(), part.end()};
+}
+
 }  // namespace spindrift::nn

@@ -30,6 +30,9 @@ class Linear {
   }
   // The float32 values of output row `o` of W (embedding lookup, tests). row.size() == in.
   virtual void read_row(int64_t o, std::span<float> row) const = 0;
+  // Output columns [first, first + count) as a linear of their own, for tensors that join several
+  // layers (qkv_proj). Views the same bytes, not this object.
+  virtual std::unique_ptr<Linear> slice(int64_t first, int64_t count) const = 0;
   // Name of the stored format as `inspect` shows it ("bf16", "nvfp4", ...) and its bytes, scales
   // included.
   virtual std::string_view format() const = 0;

@@ -26,6 +26,12 @@ class DenseLinear final : public Linear {
     const auto row_bytes = static_cast<size_t>(in() * dtype_bytes(dtype_));
     to_float(dtype_, weights_.bytes.subspan(static_cast<size_t>(o) * row_bytes, row_bytes), row);
   }
+  std::unique_ptr<Linear> slice(int64_t first, int64_t count) const override {
+    const int64_t row_bytes = in() * dtype_bytes(dtype_);
+    const auto part = weights_.bytes.subspan(static_cast<size_t>(first * row_bytes),
+                                             static_cast<size_t>(count * row_bytes));
+    return dense_linear(dtype_, part, {.out = count, .in = in()}, bias_slice(bias_, first, count));
+  }
   std::string_view format() const override { return format_name(dtype_); }
   int64_t bytes() const override { return static_cast<int64_t>(weights_.bytes.size()); }
 

@@ -26,6 +26,17 @@ class Nvfp4Linear final : public Linear {
       row[k] = (k % 2 == 0 ? e2m1_low(pair) : e2m1_high(pair)) * block * scale_;
     }
   }
+  std::unique_ptr<Linear> slice(int64_t first, int64_t count) const override {
+    const auto rows = [&](std::span<const std::byte> bytes, int64_t row_bytes) {
+      return bytes.subspan(static_cast<size_t>(first * row_bytes),
+                           static_cast<size_t>(count * row_bytes));
+    };
+    const kernels::Nvfp4Matrix part{.codes = rows(weights_.codes, in() / 2),
+                                    .scales = rows(weights_.scales, in() / kGroup),
+                                    .out = count,
+                                    .in = in()};
+    return std::make_unique<Nvfp4Linear>(part, scale_, bias_slice(bias_, first, count));
+  }
   std::string_view format() const override { return kNvfp4Format.name; }
   int64_t bytes() const override {
     return static_cast<int64_t>(weights_.codes.size() + weights_.scales.size()) + 4;

@@ -1,0 +1,86 @@
+#include "drafters/dflash/state.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/check.h"
+
+namespace spindrift::dflash {
+namespace {
+
+// Attention sums over positions in lanes of 16: caches that start at a multiple of it compute the
+// same bits wherever they start.
+constexpr Position kLanes = 16;
+
+}  // namespace
+
+State::State(const Config& config) : config_(config) { reset(); }
+
+void State::reset() {
+  observed_ = 0;
+  origin_ = 0;
+  pending_.clear();
+  caches_.clear();
+  for (int i = 0; i < config_.layers; ++i) {
+    caches_.emplace_back(nn::KvShape{
+        .kv_heads = config_.kv_heads, .head_dim = config_.head_dim, .window = config_.window});
+  }
+}
+
+int64_t State::bytes() const {
+  int64_t total = 0;
+  for (const nn::KvCache& cache : caches_) total += cache.bytes();
+  for (const Pending& chunk : pending_) {
+    total += static_cast<int64_t>(chunk.taps.capacity() * sizeof(float));
+  }
+  return total;
+}
+
+// The oldest position that a block whose bonus token stands at `next` can see, rounded down to
+// where a cache can start.
+Position State::first_needed(Position next) const {
+  const Position oldest = std::max<Position>(0, next - config_.window + 1);
+  return oldest - oldest % kLanes;
+}
+
+Rows State::add_pending(Position end) {
+  const Position needed = first_needed(end);
+  const Position first = std::max(observed_, std::min(needed, end));
+  observed_ = end;
+  while (!pending_.empty() && pending_.front().end() <= needed) pending_.pop_front();
+  Pending chunk{.first = first, .rows = end - first, .taps = {}};
+  const int64_t cols = config_.taps() * config_.hidden;
+  chunk.taps.resize(static_cast<size_t>(chunk.rows * cols));
+  pending_.push_back(std::move(chunk));
+  return {pending_.back().taps.data(), end - first, cols};
+}
+
+void State::drop_unseen() {
+  const Position needed = first_needed(observed_);
+  if (needed <= projected()) return;
+  const Position observed = observed_;
+  std::deque<Pending> pending = std::move(pending_);
+  reset();
+  observed_ = observed;
+  origin_ = needed;
+  pending_ = std::move(pending);
+}
+
+void State::append_pending(int64_t count, std::vector<const float*>& rows) const {
+  const int64_t cols = config_.taps() * config_.hidden;
+  Position next = projected();
+  const Position end = next + count;
+  for (const Pending& chunk : pending_) {
+    for (; next < std::min(end, chunk.end()); ++next) {
+      SPINDRIFT_CHECK(next >= chunk.first, "waiting rows have no gaps");
+      rows.push_back(chunk.taps.data() + (next - chunk.first) * cols);
+    }
+  }
+  SPINDRIFT_CHECK(next == end, "every row that is needed waits");
+}
+
+void State::drop_projected() {
+  while (!pending_.empty() && pending_.front().end() <= projected()) pending_.pop_front();
+}
+
+}  // namespace spindrift::dflash

@@ -1,0 +1,44 @@
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+#include "drafters/drafter.h"
+#include "drafters/pairing.h"
+#include "io/json_config.h"
+#include "io/weight_store.h"
+#include "models/target_model.h"
+
+namespace spindrift {
+
+// Asks load_drafter to tell a drafter's kind from its config.
+inline constexpr std::string_view kAutoDraftKind = "auto";
+
+// A drafter and the weights it views.
+struct LoadedDrafter {
+  std::unique_ptr<WeightStore> weights;
+  std::unique_ptr<Drafter> drafter;  // destroyed first
+};
+
+// Every kind of drafter that can be loaded, by the name that Drafter::kind() gives.
+std::vector<std::string_view> drafter_kinds();
+
+// The kind whose config.json this is; empty when it is no drafter's. A config of a drafter format
+// that is refused by name counts as that kind's: the check below says why.
+std::string_view drafter_kind_of(const JsonObject& config);
+
+// Checks a drafter's config.json on its own. Reads no weights.
+Status check_drafter(const JsonObject& config);
+// And that it fits a target of this shape. Reads no weights.
+Status check_drafter_pairing(const JsonObject& config, const TargetFacts& target);
+
+// Loads the drafter in `folder` for `target`, which must outlive it and which `facts` describe.
+// `kind` is kAutoDraftKind or one of drafter_kinds(); kUsage when it is neither, kInvalid when the
+// folder holds another kind.
+Result<LoadedDrafter> load_drafter(const std::filesystem::path& folder, std::string_view kind,
+                                   const TargetModel& target, const TargetFacts& facts);
+
+}  // namespace spindrift

@@ -1,0 +1,20 @@
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <span>
+
+#include "core/exec.h"
+#include "core/result.h"
+#include "core/types.h"
+#include "models/target_model.h"
+
+namespace spindrift {
+
+// Writes the logits of every position of `ids` as a NumPy file, float32 [ids, vocab], `chunk` rows
+// in one forward. ids: at least one, all in the vocabulary. kLimit when they exceed the context.
+// The file is removed again when writing fails.
+Status write_logits(const TargetModel& target, const Exec& ex, std::span<const TokenId> ids,
+                    int64_t chunk, const std::filesystem::path& file);
+
+}  // namespace spindrift

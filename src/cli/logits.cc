@@ -1,0 +1,47 @@
+#include "app/logits.h"
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <numeric>
+
+#include "cli/commands.h"
+#include "cli/exit_code.h"
+#include "cli/loading.h"
+#include "cli/options.h"
+
+namespace spindrift::cli {
+namespace {
+
+struct Flags {
+  ModelFlags model;
+  MachineFlags machine;
+  std::string ids, out;
+};
+
+int run(const Flags& flags) {
+  auto assembly = load(assemble_options(flags.model, flags.machine), /*quiet=*/false);
+  if (!assembly.ok()) return fail(assembly.error());
+  const Assembly& parts = *assembly.value();
+  auto ids = parse_ids(flags.ids, parts.target().info().vocab);
+  if (!ids.ok()) return fail(ids.error());
+  if (ids.value().empty())
+    return fail({ErrorCode::kUsage, "--prompt-ids: expected at least one token id, found none"});
+  const Status done = write_logits(parts.target(), parts.exec(), ids.value(),
+                                   flags.machine.prefill_chunk, flags.out);
+  return done.ok() ? kOk : fail(done.error());
+}
+
+}  // namespace
+
+Run add_logits(CLI::App& app) {
+  auto flags = std::make_shared<Flags>();
+  add_model_flag(app, flags->model);
+  app.add_option("--prompt-ids", flags->ids, "Token ids: \"2,31,7\" or @FILE")->required();
+  app.add_option("--out", flags->out, "NumPy file to write: float32 [tokens, vocabulary]")
+      ->required();
+  add_machine_flags(app, flags->machine);
+  app.footer("Example:\n  spindrift logits -m MODEL --prompt-ids 2,97,414 --out logits.npy");
+  return [flags] { return run(*flags); };
+}
+
+}  // namespace spindrift::cli

@@ -1,0 +1,81 @@
+#include <fmt/format.h>
+#include <signal.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "cli/commands.h"
+#include "cli/exit_code.h"
+#include "core/build_info.h"
+
+namespace spindrift::cli {
+namespace {
+
+struct Command {
+  const char* name;
+  const char* about;
+  Run (*add)(CLI::App&);
+};
+
+constexpr Command kCommands[] = {
+    {"generate", "Complete a prompt or answer a conversation, once", add_generate},
+    {"chat", "A conversation at the terminal", add_chat},
+    {"logits", "Teacher-forced logits of given token ids, as a NumPy file", add_logits},
+    {"tokenize", "Text to token ids, or back", add_tokenize},
+    {"template", "Render a conversation with the model's chat template", add_template},
+    {"inspect", "What a model folder holds, and what is wrong with it", add_inspect},
+    {"list", "Loadable models and drafters, and which pair", add_list},
+    {"verify", "Prove on this machine that drafting changes nothing", add_verify},
+    {"info", "Version, processor, instruction sets, memory", add_info},
+};
+
+std::string version_line() {
+  const BuildInfo build = build_info();
+  return fmt::format("spindrift {} ({})", build.version, build.commit);
+}
+
+int run(int argc, char** argv) {
+  CLI::App app{
+      "Runs Laguna and Granite models on the CPU. Drafters change the speed, never a token."};
+  app.name("spindrift");
+  app.set_version_flag("--version", version_line(), "Print version and commit");
+  app.require_subcommand(1);
+  Run chosen;
+  for (const Command& command : kCommands) {
+    CLI::App* sub = app.add_subcommand(command.name, command.about);
+    const Run action = command.add(*sub);
+    sub->callback([&chosen, action] { chosen = action; });
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& asked) {  // --help, --version
+    return app.exit(asked);
+  } catch (const CLI::ParseError& error) {
+    std::string hint = "spindrift --help";
+    if (!app.get_subcommands().empty())
+      hint = fmt::format("spindrift {} --help", app.get_subcommands().front()->get_name());
+    return fail({ErrorCode::kUsage, error.what(), "see " + hint});
+  }
+  return chosen();
+}
+
+}  // namespace
+}  // namespace spindrift::cli
+
+int main(int argc, char** argv) {
+  using namespace spindrift::cli;
+  // A reader that goes away (`| head`) is an error of write(), not the end of the process.
+  signal(SIGPIPE, SIG_IGN);
+  try {
+    return run(argc, argv);
+  } catch (const std::bad_alloc&) {
+    std::fputs("spindrift: error: out of memory\n", stderr);
+    return kLimit;
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "spindrift: error: %s\n", error.what());
+    return kOther;
+  }
+}

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace spindrift::cli {
+
+enum class ColorMode : uint8_t { kAuto, kAlways, kNever };
+
+// How a piece of streamed text is shown when colour is on.
+enum class Shade : uint8_t { kPlain, kDrafted, kDim };
+
+// stdout for answers. Escape codes only when colour is on (auto: a terminal, NO_COLOR unset, TERM
+// not dumb). Output is flushed piece by piece, so that text streams.
+class Terminal {
+ public:
+  explicit Terminal(ColorMode mode);
+  ~Terminal();
+  Terminal(const Terminal&) = delete;
+  Terminal& operator=(const Terminal&) = delete;
+
+  bool color() const { return color_; }
+  bool interactive() const { return interactive_; }  // stdout is a terminal
+  void write(std::string_view text, Shade shade = Shade::kPlain);
+  // Ends a line that was begun, if any.
+  void end_line();
+  // False once stdout cannot be written to (a closed pipe).
+  bool ok() const { return ok_; }
+
+ private:
+  void put(std::string_view text);
+  void set(Shade shade);
+
+  bool color_;
+  bool interactive_;
+  bool ok_ = true;
+  bool at_line_start_ = true;
+  Shade shade_ = Shade::kPlain;
+};
+
+// A line on stderr that overwrites itself while work goes on; silent when stderr is no
+// terminal.
+class Progress {
+ public:
+  explicit Progress(bool quiet);
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  void show(std::string_view text);
+  void clear();
+
+ private:
+  bool active_;
+  bool shown_ = false;
+};
+
+}  // namespace spindrift::cli

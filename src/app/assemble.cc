@@ -1,0 +1,136 @@
+#include "app/assemble.h"
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <filesystem>
+#include <optional>
+#include <utility>
+
+#include "app/cpu_budget.h"
+#include "core/thread_pool.h"
+#include "drafters/registry.h"
+#include "io/json_config.h"
+#include "io/mmap_file.h"
+#include "io/model_dir.h"
+#include "kernels/registry.h"
+#include "models/registry.h"
+
+namespace spindrift {
+namespace {
+
+namespace fs = std::filesystem;
+
+class Parts final : public Assembly {
+ public:
+  const std::string& model_name() const override { return model_name_; }
+  const std::string& draft_model_name() const override { return draft_model_name_; }
+  const TargetModel& target() const override { return *target_.model; }
+  const Drafter* drafter() const override { return drafter_ ? drafter_->drafter.get() : nullptr; }
+  const Tokenizer& tokenizer() const override { return *text_.tokenizer; }
+  const ChatTemplate* chat_template() const override { return text_.chat_template.get(); }
+  const SpecialTokens& special_tokens() const override { return text_.special_tokens; }
+  const GenerationDefaults& defaults() const override { return text_.defaults; }
+  Exec exec() const override { return {.pool = pool_.get(), .kernels = kernels_}; }
+  const std::vector<std::string>& warnings() const override { return target_.warnings; }
+  double load_seconds() const override { return load_seconds_; }
+
+  static Result<std::unique_ptr<Assembly>> load(const AssembleOptions& options,
+                                                LoadListener& listener);
+
+ private:
+  Status choose_kernels(const std::string& isa);
+  Status load_drafter_model(const AssembleOptions& options);
+
+  std::string model_name_, draft_model_name_;
+  const kernels::Table* kernels_ = nullptr;
+  std::unique_ptr<ThreadPool> pool_;
+  TextParts text_;
+  LoadedTarget target_;
+  std::optional<LoadedDrafter> drafter_;  // views the target, so it goes first
+  double load_seconds_ = 0;
+};
+
+Status Parts::choose_kernels(const std::string& isa) {
+  SPINDRIFT_TRY(const kernels::Isa chosen,
+                isa.empty() ? kernels::default_isa() : kernels::parse_isa(isa));
+  kernels_ = &kernels::table(chosen);
+  return ok_status();
+}
+
+Status Parts::load_drafter_model(const AssembleOptions& options) {
+  SPINDRIFT_TRY(const fs::path folder, resolve_model(options.draft_model));
+  const TargetFacts facts{.family = target_.family, .info = target_.model->info()};
+  SPINDRIFT_TRY(drafter_, load_drafter(folder, options.draft_kind, *target_.model, facts));
+  draft_model_name_ = options.draft_model;
+  return ok_status();
+}
+
+// Ids that the target has no embedding for must not come out of its tokenizer.
+Status check_vocabulary(const std::string& folder, const Tokenizer& tokenizer, int64_t vocab) {
+  if (tokenizer.vocab_size() <= vocab) return ok_status();
+  const TokenId last = tokenizer.vocab_size() - 1;
+  return Error{ErrorCode::kInvalid,
+               fmt::format("{}/tokenizer.json: token `{}`: expected an id below config.json's "
+                           "vocab_size {}, found {}",
+                           folder, tokenizer.spelling(last), vocab, last)};
+}
+
+Status lock_weights(const WeightStore& store) {
+  for (const auto& file : store.files()) SPINDRIFT_TRY_STATUS(file->lock());
+  return ok_status();
+}
+
+Result<std::unique_ptr<Assembly>> Parts::load(const AssembleOptions& options,
+                                              LoadListener& listener) {
+  const auto start = std::chrono::steady_clock::now();
+  auto parts = std::make_unique<Parts>();
+  SPINDRIFT_TRY_STATUS(parts->choose_kernels(options.isa));
+  SPINDRIFT_TRY(const fs::path folder, resolve_model(options.model));
+  parts->model_name_ = options.model;
+  listener.on_stage("weights");
+  SPINDRIFT_TRY(parts->target_, load_target(folder, {.kv_dtype = options.kv_dtype,
+                                                     .rope_derived = options.rope_derived}));
+  listener.on_stage("tokenizer");
+  SPINDRIFT_TRY(parts->text_, load_text_parts(folder.string()));
+  SPINDRIFT_TRY_STATUS(check_vocabulary(folder.string(), *parts->text_.tokenizer,
+                                        parts->target_.model->info().vocab));
+  if (!options.draft_model.empty() && options.draft_kind != "none") {
+    listener.on_stage("drafter");
+    SPINDRIFT_TRY_STATUS(parts->load_drafter_model(options));
+  }
+  if (options.lock) {
+    listener.on_stage("locking");
+    SPINDRIFT_TRY_STATUS(lock_weights(*parts->target_.store));
+    if (parts->drafter_) SPINDRIFT_TRY_STATUS(lock_weights(*parts->drafter_->weights));
+  }
+  const int threads = options.threads > 0 ? options.threads : cpu_budget();
+  if (threads > 1) parts->pool_ = std::make_unique<ThreadPool>(threads);
+  parts->load_seconds_ =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return std::unique_ptr<Assembly>(std::move(parts));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Assembly>> assemble(const AssembleOptions& options, LoadListener* listener) {
+  LoadListener silent;
+  return Parts::load(options, listener == nullptr ? silent : *listener);
+}
+
+Result<TextParts> load_text_parts(const std::string& model, TextPart wanted) {
+  SPINDRIFT_TRY(const fs::path folder, resolve_model(model));
+  TextParts out;
+  out.folder = folder.string();
+  if (wanted != TextPart::kTemplate) {
+    SPINDRIFT_TRY(out.tokenizer, Tokenizer::load(folder));
+  }
+  if (wanted != TextPart::kTokenizer) {
+    SPINDRIFT_TRY(out.chat_template, ChatTemplate::load(folder));
+    SPINDRIFT_TRY(out.defaults, load_generation_defaults(folder));
+  }
+  SPINDRIFT_TRY(out.special_tokens, read_special_tokens(folder));
+  return out;
+}
+
+}  // namespace spindrift

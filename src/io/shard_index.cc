@@ -59,19 +59,21 @@ class IndexReader {
                simdjson::error_message(code) + ")");
   }
 
+  static std::string at_tensor(std::string_view tensor) {
+    return "key `weight_map`, tensor " + quoted_for_message(tensor, 200) + ": ";
+  }
+
   Status read_map(dom::element value) {
     dom::object object;
     if (value.get(object))
       return bad("key `weight_map`: expected an object, found " + shown(value));
     for (const auto [tensor, element] : object) {
-      const auto where = [&name = tensor] {
-        return "key `weight_map`, tensor " + quoted_for_message(name, 200) + ": ";
-      };
       std::string_view file;
-      if (element.get(file)) return bad(where() + "expected a file name, found " + shown(element));
+      if (element.get(file))
+        return bad(at_tensor(tensor) + "expected a file name, found " + shown(element));
       if (!plain_file_name(file, suffix_))
-        return bad(where() + "expected a file of this folder that ends in " + std::string(suffix_) +
-                   ", found " + shown(element));
+        return bad(at_tensor(tensor) + "expected a file of this folder that ends in " +
+                   std::string(suffix_) + ", found " + shown(element));
       const auto [at, added] =
           files_.try_emplace(std::string(file), static_cast<uint32_t>(files_.size()));
       if (files_.size() > kMaxShards)
@@ -95,8 +97,7 @@ class IndexReader {
         std::adjacent_find(entries_.begin(), entries_.end(),
                            [](const auto& a, const auto& b) { return a.first == b.first; });
     if (twice != entries_.end())
-      return bad("key `weight_map`, tensor " + quoted_for_message(twice->first) +
-                 ": expected it once, found it twice");
+      return bad(at_tensor(twice->first) + "expected it once, found it twice");
     index.tensors = std::move(entries_);
     return index;
   }

@@ -68,6 +68,11 @@ struct ModelInfo {
   Position max_context = 0;
 };
 
+// Base of typed scratch that a Workspace keeps.
+struct WorkspaceItem {
+  virtual ~WorkspaceItem() = default;
+};
+
 // Scratch that is reused from one forward to the next; one per engine thread.
 class Workspace {
  public:
@@ -80,9 +85,18 @@ class Workspace {
   Rows rows(size_t slot, int64_t rows, int64_t cols) {
     return {floats(slot, rows * cols).data(), rows, cols};
   }
+  // The one object of type T (derived from WorkspaceItem), made on first use.
+  template <class T>
+  T& item() {
+    for (const std::unique_ptr<WorkspaceItem>& item : items_)
+      if (T* found = dynamic_cast<T*>(item.get())) return *found;
+    items_.push_back(std::make_unique<T>());
+    return static_cast<T&>(*items_.back());
+  }
   std::vector<ConstRows> tap_views;
 
  private:
+  std::vector<std::unique_ptr<WorkspaceItem>> items_;
   std::array<std::vector<float>, 64> buffers_;
 };
 

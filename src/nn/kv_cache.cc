@@ -199,16 +199,20 @@ void KvCache::commit(std::span<const RowIndex> path) {
   s.recycle_below(std::min(s.oldest_seen(s.committed), s.committed));
 }
 
-Status KvCache::truncate(Position n) {
-  State& s = *state_;
+Status KvCache::can_truncate(Position n) const {
+  const State& s = *state_;
   SPINDRIFT_CHECK(n >= 0 && n <= s.committed, "truncate keeps a prefix");
   const Position oldest = s.oldest_seen(n);
-  if (oldest < s.first && oldest < n) {
-    return Error{ErrorCode::kUnsupported,
-                 "cannot go back to position " + std::to_string(n) + ": the sliding window of " +
-                     std::to_string(s.shape.window) + " keys has let go of positions below " +
-                     std::to_string(s.first)};
-  }
+  if (oldest >= s.first || oldest >= n) return ok_status();
+  return Error{ErrorCode::kUnsupported,
+               "cannot go back to position " + std::to_string(n) + ": the sliding window of " +
+                   std::to_string(s.shape.window) + " keys has let go of positions below " +
+                   std::to_string(s.first)};
+}
+
+Status KvCache::truncate(Position n) {
+  SPINDRIFT_TRY_STATUS(can_truncate(n));
+  State& s = *state_;
   s.staged_rows = 0;
   s.committed = n;
   while (!s.blocks.empty() && s.end() - kBlockPositions >= n) {

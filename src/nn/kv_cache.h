@@ -49,7 +49,8 @@ class KvCache {
   // Drops committed positions >= n. kUnsupported when positions that a query at n sees have been
   // recycled.
   Status truncate(Position n);
-  int64_t bytes() const;  // memory held
+  Status can_truncate(Position n) const;  // what truncate(n) would answer
+  int64_t bytes() const;                  // memory held
   // The stored bytes of every committed position that a query at committed() sees, for tests of the
   // rollback law.
   void append_state(std::vector<std::byte>& out) const;

@@ -40,19 +40,14 @@ void apply(std::span<const LinearCall> calls, const Exec& ex) {
   int64_t total = 0;
   for (const LinearCall& call : calls) {
     SPINDRIFT_DCHECK(call.x.size() == call.y.size(), "one output row an input row");
-    total += column_cost(call) * call.linear->out();
+    if (!call.x.empty()) total += column_cost(call) * call.linear->out();
   }
-  const int64_t threads = thread_count(ex);
-  if (threads == 1 || total < 4 * kWorthSharing) {
-    for (const LinearCall& call : calls)
-      call.linear->columns(call.x, call.y, {0, call.linear->out()}, *ex.kernels);
-    return;
-  }
-  for_cells(ex, threads, [&](int64_t first, int64_t last) {
-    const int64_t begin = total * first / threads;
-    const int64_t end = total * last / threads;
+  const int64_t threads = total < kWorthSharing ? 1 : thread_count(ex);
+  const auto run_share = [&](int64_t first, int64_t last) {
+    const int64_t begin = total * first / threads, end = total * last / threads;
     int64_t start = 0;
     for (const LinearCall& call : calls) {
+      if (call.x.empty()) continue;
       const int64_t after = start + column_cost(call) * call.linear->out();
       const kernels::Columns columns{
           column_at(call, start, begin),
@@ -60,7 +55,12 @@ void apply(std::span<const LinearCall> calls, const Exec& ex) {
       if (columns.first < columns.last) call.linear->columns(call.x, call.y, columns, *ex.kernels);
       start = after;
     }
-  });
+  };
+  if (threads == 1) {
+    run_share(0, 1);
+  } else {
+    for_cells(ex, threads, run_share);
+  }
 }
 
 void apply(const Linear& linear, ConstRows x, Rows y, const Exec& ex) {
@@ -70,6 +70,14 @@ void apply(const Linear& linear, ConstRows x, Rows y, const Exec& ex) {
   const OutPointers out(y);
   const LinearCall call{&linear, in, out};
   apply(std::span(&call, 1), ex);
+}
+
+std::optional<int64_t> stored_rows(const WeightScope& scope) {
+  for (const std::string_view leaf : {"weight", "weight_packed"}) {
+    const TensorInfo* info = scope.find(leaf);
+    if (info != nullptr && !info->shape.empty()) return info->shape[0];
+  }
+  return std::nullopt;
 }
 
 Result<std::unique_ptr<Linear>> load_linear(const WeightScope& scope, int64_t out, int64_t in,
@@ -88,12 +96,12 @@ Result<std::unique_ptr<Linear>> load_linear(const WeightScope& scope, int64_t ou
   if (found == nullptr) {
     std::string expected, present;
     for (const LinearFormat* format : kFormats)
-      expected += (expected.empty() ? "" : " or ") + std::string(format->expected);
+      expected.append(expected.empty() ? "" : " or ").append(format->expected);
     for (const std::string_view name : scope.store->names(scope.prefix + '.')) {
       if (present.size() > 200) break;
       const TensorInfo& info = *scope.store->find(name);
-      present += (present.empty() ? "" : ", ") + std::string(name.substr(scope.prefix.size() + 1)) +
-                 " " + std::string(dtype_name(info.dtype));
+      present.append(present.empty() ? "" : ", ").append(name.substr(scope.prefix.size() + 1));
+      present.append(" ").append(dtype_name(info.dtype));
     }
     return Error{present.empty() ? ErrorCode::kNotFound : ErrorCode::kUnsupported,
                  scope.store->where() + ": layer `" + scope.prefix + "`: expected " + expected +

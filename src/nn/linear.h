@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -59,6 +60,10 @@ struct LinearCall {
 void apply(std::span<const LinearCall> calls, const Exec& ex);
 // y[r] = W x[r].
 void apply(const Linear& linear, ConstRows x, Rows y, const Exec& ex);
+
+// Output rows of whatever linear layer is stored under `scope`, in any format; nullopt when there
+// is none.
+std::optional<int64_t> stored_rows(const WeightScope& scope);
 
 // Whether a layer's `bias` tensor is read. kNone leaves one that is there unread, for the loader's
 // final check to find.

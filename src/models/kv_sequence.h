@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "models/target_model.h"
+#include "nn/kv_cache.h"
+
+namespace spindrift {
+
+// A conversation of a target whose only state is one key-value cache a layer.
+class KvSequence final : public Sequence {
+ public:
+  // One shape a layer; at least one.
+  explicit KvSequence(std::span<const nn::KvShape> shapes);
+
+  nn::KvCache& cache(size_t layer) { return caches_[layer]; }
+
+  Position committed() const override;
+  void commit(std::span<const RowIndex> path) override;
+  Status truncate(Position n) override;
+  int64_t kv_bytes() const override;
+  std::vector<std::byte> state_bytes() const override;
+
+ private:
+  std::vector<nn::KvCache> caches_;
+};
+
+}  // namespace spindrift

@@ -1,0 +1,15 @@
+#pragma once
+
+#include <filesystem>
+
+#include "core/result.h"
+#include "io/json_config.h"
+#include "models/registry.h"
+
+namespace spindrift::laguna {
+
+// Loads the Laguna target in `folder`, whose config.json is `json`.
+Result<LoadedTarget> load(const std::filesystem::path& folder, const JsonObject& json,
+                          const TargetOptions& options);
+
+}  // namespace spindrift::laguna

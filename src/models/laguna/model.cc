@@ -1,0 +1,186 @@
+#include "models/laguna/model.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <utility>
+#include <variant>
+
+#include "core/check.h"
+#include "nn/attention.h"
+#include "nn/mlp.h"
+#include "nn/moe.h"
+#include "nn/row_pointers.h"
+
+// Shapes in the margin: R rows of the batch, H hidden, N query heads, K key-value heads, D head
+// size, V vocabulary, L rows whose logits are asked for.
+namespace spindrift::laguna {
+namespace {
+
+enum Slot : size_t {
+  kResidual,
+  kNormed,
+  kDelta,
+  kQuery,
+  kKey,
+  kValue,
+  kGate,
+  kAttended,
+  kFullCos,
+  kFullSin,
+  kSlidingCos,
+  kSlidingSin,
+  kInnerGate,
+  kInnerUp,
+  kTaps,
+  kLastRows,
+  kLogits
+};
+
+struct Scratch final : WorkspaceItem {
+  nn::MoeScratch moe;
+  std::vector<nn::AttentionPart> parts;
+};
+
+void copy(ConstRows from, Rows to) {
+  for (int64_t r = 0; r < from.rows(); ++r)
+    std::copy_n(from.row(r).data(), from.cols(), to.row(r).data());
+}
+
+}  // namespace
+
+Model::Model(Config config, Weights weights, DType kv)
+    : config_(std::move(config)), weights_(std::move(weights)) {
+  info_ = {.vocab = config_.vocab,
+           .hidden = config_.hidden,
+           .layers = static_cast<int>(config_.layers.size()),
+           .max_context = config_.max_context};
+  for (const LayerConfig& layer : config_.layers) {
+    (layer.sliding ? sliding_rope_ : full_rope_) =
+        (layer.sliding ? config_.sliding_rope : config_.full_rope).make();
+    kv_shapes_.push_back({.kv_heads = config_.kv_heads,
+                          .head_dim = config_.head_dim,
+                          .window = layer.sliding ? config_.window : 0,
+                          .dtype = kv});
+  }
+}
+
+std::unique_ptr<Sequence> Model::open() const { return std::make_unique<KvSequence>(kv_shapes_); }
+
+ForwardResult Model::forward(std::span<const SeqRows> rows, const ForwardOptions& options,
+                             Workspace& ws, const Exec& ex) const {
+  const BatchLayout batch(rows);
+  const int64_t R = batch.rows(), H = config_.hidden;
+  const Rows x = ws.rows(kResidual, R, H);   // [R, H]
+  const Rows h = ws.rows(kNormed, R, H);     // [R, H]
+  const Rows delta = ws.rows(kDelta, R, H);  // [R, H]
+  const Rows taps = ws.rows(kTaps, static_cast<int64_t>(options.taps.size()) * R, H);
+  const auto record = [&](Tap tap, ConstRows state) {
+    for (size_t t = 0; t < options.taps.size(); ++t)
+      if (options.taps[t] == tap) copy(state, taps.slice(static_cast<int64_t>(t) * R, R));
+  };
+  const Angles full = angles(full_rope_, batch, kFullCos, ws);  // [R, D_rot / 2]
+  const Angles sliding = angles(sliding_rope_, batch, kSlidingCos, ws);
+
+  embed(batch.tokens(), x);  // [R, H]
+  for (size_t i = 0; i < weights_.layers.size(); ++i) {
+    const LayerWeights& layer = weights_.layers[i];
+    layer.input_norm.apply(x, h, ex);
+    attention(i, batch, config_.layers[i].sliding ? sliding : full, h, delta, ws, ex);
+    nn::add(x, delta, ex);
+    layer.post_norm.apply(x, h, ex);
+    mlp(i, h, delta, ws, ex);
+    nn::add(x, delta, ex);
+    record({Tap::Kind::kAfterLayer, static_cast<int>(i)}, x);
+  }
+
+  const std::span<const int64_t> asked = batch.logit_rows();
+  const auto L = static_cast<int64_t>(asked.size());
+  const Rows last = ws.rows(kLastRows, L, H);              // [L, H]
+  const Rows logits = ws.rows(kLogits, L, config_.vocab);  // [L, V]
+  constexpr Tap kNormTap{Tap::Kind::kFinalNorm, 0};
+  const bool norm_all = std::any_of(options.taps.begin(), options.taps.end(), [](const Tap& tap) {
+    return tap.kind == Tap::Kind::kFinalNorm;
+  });
+  for (int64_t l = 0; l < L; ++l) copy(x.slice(asked[static_cast<size_t>(l)], 1), last.slice(l, 1));
+  weights_.norm.apply(last, last, ex);
+  if (norm_all) {
+    weights_.norm.apply(x, h, ex);
+    record(kNormTap, h);
+  }
+  lm_head(last, logits, ex);
+
+  ws.tap_views.clear();
+  for (size_t t = 0; t < options.taps.size(); ++t)
+    ws.tap_views.push_back(taps.slice(static_cast<int64_t>(t) * R, R));
+  return {.logits = logits, .taps = ws.tap_views};
+}
+
+void Model::attention(size_t index, const BatchLayout& batch, const Angles& angles, ConstRows h,
+                      Rows y, Workspace& ws, const Exec& ex) const {
+  const LayerWeights& layer = weights_.layers[index];
+  const int64_t R = batch.rows(), D = config_.head_dim, N = config_.layers[index].heads;
+  const Rows q = ws.rows(kQuery, R, N * D);                 // [R, N D]
+  const Rows k = ws.rows(kKey, R, config_.kv_heads * D);    // [R, K D]
+  const Rows v = ws.rows(kValue, R, config_.kv_heads * D);  // [R, K D]
+  const Rows g = ws.rows(kGate, R, layer.g->out());         // [R, N] or [R, N D]
+  const Rows attended = ws.rows(kAttended, R, N * D);       // [R, N D]
+  {
+    const nn::InPointers in(h);
+    const nn::OutPointers to_q(q), to_k(k), to_v(v), to_g(g);
+    nn::apply(
+        std::array{nn::LinearCall{layer.q.get(), in, to_q}, nn::LinearCall{layer.k.get(), in, to_k},
+                   nn::LinearCall{layer.v.get(), in, to_v},
+                   nn::LinearCall{layer.g.get(), in, to_g}},
+        ex);
+  }
+  layer.q_norm.apply_per_head(q, ex);
+  layer.k_norm.apply_per_head(k, ex);
+  nn::apply_rope(q, D, angles.cos, angles.sin, ex);
+  nn::apply_rope(k, D, angles.cos, angles.sin, ex);
+
+  std::vector<nn::AttentionPart>& parts = ws.item<Scratch>().parts;
+  parts.clear();
+  for (const BatchLayout::Part& part : batch.parts()) {
+    nn::KvCache& cache = static_cast<KvSequence&>(*part.seq).cache(index);
+    cache.stage(part.of(k), part.of(v));
+    parts.push_back({&cache, &part.paths, part.of(q), part.of(attended)});
+  }
+  const float scale = 1.0F / std::sqrt(static_cast<float>(D));
+  nn::attention(parts, N, scale, layer.sinks, ex);
+  nn::softplus_gate(g, attended, ex);
+  nn::apply(*layer.o, attended, y, ex);  // [R, H]
+}
+
+void Model::mlp(size_t index, ConstRows h, Rows y, Workspace& ws, const Exec& ex) const {
+  const LayerWeights& layer = weights_.layers[index];
+  if (const auto* moe = std::get_if<nn::Moe>(&layer.mlp)) {
+    nn::moe(*moe, h, y, ws.item<Scratch>().moe, ex);
+    return;
+  }
+  const auto& dense = std::get<nn::SwiGlu>(layer.mlp);
+  const Rows gate = ws.rows(kInnerGate, h.rows(), dense.inner());
+  const Rows up = ws.rows(kInnerUp, h.rows(), dense.inner());
+  nn::swiglu(dense, h, gate, up, y, ex);
+}
+
+Model::Angles Model::angles(const nn::Rope& rope, const BatchLayout& batch, size_t slot,
+                            Workspace& ws) const {
+  const auto half = static_cast<int64_t>(rope.inv_freq.size());
+  const Angles angles{ws.rows(slot, batch.rows(), half), ws.rows(slot + 1, batch.rows(), half)};
+  nn::rope_angles(rope, batch.positions(), angles.cos, angles.sin);
+  return angles;
+}
+
+void Model::embed(std::span<const TokenId> ids, Rows out) const {
+  for (size_t i = 0; i < ids.size(); ++i) {
+    SPINDRIFT_CHECK(ids[i] >= 0 && ids[i] < config_.vocab, "token ids lie in the vocabulary");
+    weights_.embed->read_row(ids[i], out.row(static_cast<int64_t>(i)));
+  }
+}
+
+void Model::lm_head(ConstRows hidden, Rows logits, const Exec& ex) const {
+  nn::apply(weights_.lm_head(), hidden, logits, ex);
+}
+
+}  // namespace spindrift::laguna

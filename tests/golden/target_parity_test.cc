@@ -1,0 +1,123 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <numeric>
+#include <span>
+
+#include "core/thread_pool.h"
+#include "golden/target_golden.h"
+#include "kernels/registry.h"
+#include "models/registry.h"
+#include "support/shared_dir.h"
+
+namespace spindrift {
+namespace {
+
+using testing::TargetGolden;
+
+constexpr double kTolerance = 1e-4;      // of a logit, against the reference
+constexpr double kDecidedMargin = 2e-4;  // above it such a difference cannot change the best token
+
+size_t best_of(std::span<const float> logits) {
+  return static_cast<size_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
+}
+
+double log_sum_exp(std::span<const float> logits) {
+  const double top = *std::max_element(logits.begin(), logits.end());
+  double sum = 0.0;
+  for (const float logit : logits) sum += std::exp(static_cast<double>(logit) - top);
+  return top + std::log(sum);
+}
+
+class TargetParity : public ::testing::TestWithParam<const char*> {
+ protected:
+  void SetUp() override {
+    // The demo target is part of the repository, the others are shared beside it.
+    std::filesystem::path folder = testing::repo_dir() / "models" / GetParam();
+    if (!std::filesystem::exists(folder)) {
+      SPINDRIFT_SHARED_OR_SKIP(shared, std::filesystem::path("models") / GetParam());
+      folder = shared;
+    }
+    Result<LoadedTarget> loaded = load_target(folder, {});
+    ASSERT_TRUE(loaded.ok()) << loaded.error().message;
+    target_ = std::move(loaded).value();
+    expect_no_warnings();
+    golden_ = TargetGolden::read(folder / "golden");
+  }
+
+  void expect_no_warnings() {
+    for (const std::string& warning : target_.warnings) ADD_FAILURE() << warning;
+  }
+
+  const TargetModel& model() const { return *target_.model; }
+
+  LoadedTarget target_;
+  TargetGolden golden_;
+  ThreadPool pool_{2};
+  Exec ex_{.pool = &pool_, .kernels = &kernels::table(kernels::default_isa().value())};
+  Workspace ws_;
+};
+
+TEST_P(TargetParity, TeacherForcedRowsAgreeWithTheReference) {
+  const std::vector<TokenId> ids = testing::tokens_of(golden_.ids);
+  const std::unique_ptr<Sequence> seq = model().open();
+  const SeqRows rows{.seq = seq.get(), .tokens = ids};
+  const ConstRows logits = model().forward(std::span(&rows, 1), {}, ws_, ex_).logits;
+  ASSERT_EQ(logits.rows(), static_cast<int64_t>(ids.size()));
+
+  double worst = 0.0;
+  for (size_t i = 0; i < golden_.stored_rows.size(); ++i) {
+    const std::span<const float> row = logits.row(golden_.stored_rows[i]);
+    const float* expected = golden_.logits.row(static_cast<int64_t>(i));
+    for (size_t c = 0; c < row.size(); ++c)
+      worst = std::max(worst, std::fabs(static_cast<double>(row[c]) - expected[c]));
+  }
+  EXPECT_LT(worst, kTolerance);
+  RecordProperty("worst_difference", std::to_string(worst));
+
+  for (size_t r = 0; r < ids.size(); ++r) {
+    const std::span<const float> row = logits.row(static_cast<int64_t>(r));
+    EXPECT_NEAR(log_sum_exp(row), golden_.logsumexp[r], kTolerance) << "row " << r;
+    if (golden_.margin[r] > kDecidedMargin) {
+      EXPECT_EQ(best_of(row), static_cast<size_t>(golden_.argmax[r])) << "row " << r;
+    }
+  }
+}
+
+TEST_P(TargetParity, GreedyContinuationsAgreeWithTheReference) {
+  int compared = 0;
+  for (const TargetGolden::Greedy& run : golden_.greedy) {
+    if (run.smallest_margin <= kDecidedMargin) continue;
+    ++compared;
+    const std::unique_ptr<Sequence> seq = model().open();
+    std::vector<TokenId> next = testing::tokens_of(run.prompt);
+    std::vector<int64_t> produced;
+    while (produced.size() < run.ids.size()) {
+      const SeqRows rows{.seq = seq.get(), .tokens = next, .logits = LogitRows::kLast};
+      const ConstRows logits = model().forward(std::span(&rows, 1), {}, ws_, ex_).logits;
+      std::vector<RowIndex> path(next.size());
+      std::iota(path.begin(), path.end(), 0);
+      seq->commit(path);
+      next = {static_cast<TokenId>(best_of(logits.row(0)))};
+      produced.push_back(next.front());
+    }
+    EXPECT_EQ(produced, run.ids);
+  }
+  EXPECT_GT(compared, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(Folders, TargetParity,
+                         ::testing::Values("laguna-tiny-nvfp4", "laguna-tiny-bf16",
+                                           "shapes/xs2-nvfp4", "shapes/s21-nvfp4-mixed",
+                                           "shapes/m1-bf16", "shapes/softcap-bf16"),
+                         [](const auto& param) {
+                           std::string name = param.param;
+                           for (char& c : name)
+                             if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace spindrift

@@ -25,6 +25,11 @@ WeightStore::WeightStore(std::string where, std::vector<std::shared_ptr<const Ma
   for (const auto& file : files_) file_names_.push_back(file->path().string());
   entries_.reserve(tensors.size());
   for (StoredTensor& t : tensors) {
+    const std::span<const std::byte> file = files_.at(t.file)->bytes();
+    SPINDRIFT_CHECK(
+        t.bytes.empty() || (t.bytes.data() >= file.data() &&
+                            t.bytes.data() + t.bytes.size() <= file.data() + file.size()),
+        "a tensor outside its file");
     const auto bytes = static_cast<int64_t>(t.bytes.size());
     total_bytes_ += bytes;
     entries_.push_back({std::move(t.name),

@@ -3,7 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <optional>
 #include <string>
+
+#include "io/quote.h"
+#include "support/temp_dir.h"
 
 namespace spindrift {
 namespace {
@@ -84,6 +89,126 @@ TEST(JsonObject, FindTellsAbsentFromWrong) {
   EXPECT_EQ(o.find_int("absent").value(), std::nullopt);
   EXPECT_FALSE(o.find_int("s").ok());
   EXPECT_EQ(o.find_string("s").value(), "x");
+}
+
+TEST(JsonObject, RefusesMoreValuesThanItsLimit) {
+  std::string text = "{\"a\":[0";
+  for (int64_t i = 0; i < JsonObject::kMaxValues; ++i) text += ",0";
+  EXPECT_THAT(refusal(text + "]}"), HasSubstr("values, found more"));
+}
+
+TEST(JsonObject, ArraysNameTheElementThatIsWrong) {
+  const JsonObject o = parsed(
+      R"({"a": {"i": [1, 2, "x"], "n": [0.5, null], "s": ["x", 1], "b": [true, 0], "o": [{}, []],
+                                  "r": [3, 99]}, "scalar": 1})");
+  const JsonObject a = o.get_object("a").value();
+  EXPECT_EQ(a.get_ints("i").error().message,
+            "config.json: key `a.i[2]`: expected an integer, found `\"x\"`");
+  EXPECT_THAT(a.get_numbers("n").error().message,
+              HasSubstr("key `a.n[1]`: expected a number, found `null`"));
+  EXPECT_THAT(a.get_strings("s").error().message,
+              HasSubstr("key `a.s[1]`: expected a string, found `1`"));
+  EXPECT_THAT(a.get_bools("b").error().message, HasSubstr("key `a.b[1]`"));
+  EXPECT_THAT(a.get_objects("o").error().message,
+              HasSubstr("key `a.o[1]`: expected an object, found `[]`"));
+  EXPECT_THAT(a.get_ints("r", 0, 9).error().message,
+              HasSubstr("key `a.r[1]`: expected an integer in [0, 9], found `99`"));
+  EXPECT_THAT(o.get_ints("scalar").error().message,
+              HasSubstr("expected an array, each element an integer, found `1`"));
+  EXPECT_EQ(o.find_ints("absent").value(), std::nullopt);
+}
+
+TEST(JsonObject, RangesIncludeTheirEnds) {
+  const JsonObject o = parsed(R"({"i": 4, "n": 0.25})");
+  EXPECT_TRUE(o.get_int("i", 4, 4).ok());
+  EXPECT_FALSE(o.get_int("i", 5).ok());
+  EXPECT_FALSE(o.get_int("i", 0, 3).ok());
+  EXPECT_TRUE(o.get_number("n", 0.25, 0.25).ok());
+  EXPECT_FALSE(o.get_number("n", 0.3).ok());
+  EXPECT_FALSE(o.get_number("n", 0.0, 0.2).ok());
+}
+
+TEST(JsonObject, TellsTypesApart) {
+  const JsonObject o =
+      parsed(R"({"i": 1, "n": 1.5, "b": false, "s": "", "o": {}, "a": [], "z": null})");
+  const std::string keys = "inbsoaz";
+  const auto those = [&](bool (JsonObject::*is)(std::string_view) const) {
+    std::string out;
+    for (const char key : keys)
+      if ((o.*is)(std::string(1, key))) out += key;
+    return out;
+  };
+  EXPECT_EQ(those(&JsonObject::is_number), "in");
+  EXPECT_EQ(those(&JsonObject::is_bool), "b");
+  EXPECT_EQ(those(&JsonObject::is_string), "s");
+  EXPECT_EQ(those(&JsonObject::is_object), "o");
+  EXPECT_EQ(those(&JsonObject::is_array), "a");
+  EXPECT_EQ(those(&JsonObject::has), "inbsoa");
+}
+
+TEST(JsonObject, DumpsCompactlyInFileOrderWithNumbersAsSpelled) {
+  const std::string text =
+      R"({"z":1.0,"a":[1e-7,true,null,{"k":"\u0001\"\\é"}],"big":18446744073709551615})";
+  EXPECT_EQ(parsed(text).dump(), text);
+  EXPECT_EQ(parsed(text).dump("z"), "1.0");
+  EXPECT_EQ(parsed(text).dump("absent"), "null");
+}
+
+TEST(JsonObject, SurvivesItsDocumentsOtherViews) {
+  std::optional<JsonObject> inner;
+  inner = parsed(R"({"a": {"b": {"k": "still here"}}})")
+              .get_object("a")
+              .value()
+              .get_object("b")
+              .value();
+  EXPECT_EQ(inner->get_string("k").value(), "still here");
+  EXPECT_EQ(inner->path(), "a.b");
+}
+
+TEST(JsonObject, MessagesStayShortAndOnOneLine) {
+  const JsonObject o = parsed("{\"k\\n\": \"" + std::string(100'000, 'x') + "\\n\"}");
+  const std::string message = o.get_int("k\n").error().message;
+  EXPECT_LT(message.size(), 300U);
+  EXPECT_EQ(message.find('\n'), std::string::npos);
+  EXPECT_THAT(message, HasSubstr("key `k\\x0a`"));
+}
+
+TEST(JsonObject, ReadsFilesAndNamesTheirPath) {
+  const testing::TempDir dir;
+  const std::filesystem::path file = dir.write("config.json", R"({"a": 1})");
+  EXPECT_EQ(JsonObject::parse_file(file).value().get_int("a").value(), 1);
+  EXPECT_EQ(JsonObject::parse_file(file).value().file(), file.string());
+  EXPECT_EQ(JsonObject::parse_file(file, 3).error().code, ErrorCode::kLimit);
+  EXPECT_EQ(JsonObject::parse_file(dir / "none.json").error().code, ErrorCode::kNotFound);
+  EXPECT_EQ(JsonObject::parse_file(dir.path()).error().code, ErrorCode::kInvalid);
+}
+
+TEST(JsonObject, SurvivesEveryFlippedBitAndTruncationOfAConfig) {
+  const std::string text = R"({"a": {"b": [1, 2.5e3, -7]}, "s": "\u00e9x", "t": true, "n": null})";
+  for (size_t size = 0; size < text.size(); ++size)
+    EXPECT_FALSE(JsonObject::parse(text.substr(0, size), "c").ok());
+  for (size_t bit = 0; bit < text.size() * 8; ++bit) {
+    std::string flipped = text;
+    flipped[bit / 8] = static_cast<char>(flipped[bit / 8] ^ (1 << (bit % 8)));
+    const auto object = JsonObject::parse(flipped, "c");
+    if (object.ok())
+      EXPECT_EQ(object.value().keys().size(), 4U) << flipped;
+    else
+      EXPECT_EQ(object.error().message.find('\n'), std::string::npos);
+  }
+}
+
+TEST(QuotedForMessage, EscapesWhatATerminalCouldActOn) {
+  EXPECT_EQ(quoted_for_message("a\x1b[2J\n"), "`a\\x1b[2J\\x0a`");
+  EXPECT_EQ(quoted_for_message("\xc2\x9b"
+                               "é€😀\xff"),
+            "`\\xc2\\x9bé€😀\\xff`");
+  EXPECT_EQ(quoted_for_message("\xed\xa0\x80"), "`\\xed\\xa0\\x80`");
+}
+
+TEST(QuotedForMessage, CutsBetweenCodePoints) {
+  EXPECT_EQ(quoted_for_message("aé€b", 2), "`aé…`");
+  EXPECT_EQ(quoted_for_message("ab", 2), "`ab`");
 }
 
 }  // namespace

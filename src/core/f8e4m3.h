@@ -7,7 +7,7 @@ namespace spindrift {
 
 // float8_e4m3fn -> float32, exact for every code: 1 sign, 4 exponent (bias 7), 3 mantissa bits, no
 // infinity; 0x7f and 0xff are NaN.
-inline float f8e4m3_to_float(uint8_t bits) {
+constexpr float f8e4m3_to_float(uint8_t bits) {
   const uint32_t sign = static_cast<uint32_t>(bits & 0x80U) << 24;
   const uint32_t exponent = (bits >> 3) & 0xfU;
   const uint32_t mantissa = bits & 0x7U;

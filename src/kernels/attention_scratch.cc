@@ -4,11 +4,9 @@
 
 namespace spindrift::kernels {
 
+// A score for each query head and key, and a denominator for each query head.
 int64_t attention_scratch(int64_t rows, const AttentionShape& shape, int64_t max_keys) {
-  // One score a query head and key; rows are worked on kAttentionRows at a time, and each head's
-  // scores start on a multiple of 16.
-  const int64_t keys = (max_keys + 15) / 16 * 16;
-  return std::min(rows, kAttentionRows) * shape.group * keys;
+  return std::min(rows, kAttentionRows) * shape.group * (max_keys + 1);
 }
 
 }  // namespace spindrift::kernels

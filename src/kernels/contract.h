@@ -136,12 +136,14 @@ inline constexpr int64_t kAttentionRows = 16;
 // Floats of scratch for `rows` rows that see at most `max_keys` keys each.
 int64_t attention_scratch(int64_t rows, const AttentionShape& shape, int64_t max_keys);
 
-// Instruction sets a table can be built for. kScalar runs the twins.
-enum class Isa : uint8_t { kScalar, kSse4, kAvx2, kAvx512 };
+// Instruction sets a table can be built for. kScalar runs the twins; kNative is the vector set of a
+// machine that is not x86.
+enum class Isa : uint8_t { kScalar, kSse4, kAvx2, kAvx512, kNative };
 
 struct Table {
   Isa isa = Isa::kScalar;
-  std::string_view name;  // "scalar", "sse4", "avx2", "avx512"
+  std::string_view name;    // "scalar", "sse4", "avx2", "avx512", "native"
+  std::string_view target;  // what the kernels were compiled for, in Highway's words; "twin"
   LinearDenseFn linear_f32 = nullptr;
   LinearDenseFn linear_bf16 = nullptr;
   LinearDenseFn linear_f16 = nullptr;

@@ -1,9 +1,12 @@
-#include "kernels/registry.h"
-
+#include "kernels/targets.h"
+//
 #include <cstdlib>
 #include <string>
 
 #include "core/check.h"
+#include "hwy/highway.h"
+#include "kernels/registry.h"
+#include "kernels/simd.h"
 #include "kernels/twins.h"
 
 namespace spindrift::kernels {
@@ -12,6 +15,7 @@ namespace {
 constexpr Table kScalarTable{
     .isa = Isa::kScalar,
     .name = "scalar",
+    .target = "twin",
     .linear_f32 = twin::linear_f32,
     .linear_bf16 = twin::linear_bf16,
     .linear_f16 = twin::linear_f16,
@@ -27,21 +31,63 @@ constexpr Table kScalarTable{
     .attention = twin::attention,
 };
 
+struct Target {
+  Isa isa;
+  std::string_view name;
+  int64_t bit;  // Highway's; 0 = not compiled here
+};
+
+// Slowest first.
+constexpr Target kTargets[] = {
+    {Isa::kSse4, "sse4", HWY_TARGETS& HWY_SSE4},
+    {Isa::kAvx2, "avx2", HWY_TARGETS& HWY_AVX2},
+    {Isa::kAvx512, "avx512", HWY_TARGETS& HWY_AVX3},
+    {Isa::kNative, "native", HWY_TARGETS& HWY_NEON},
+};
+
+std::vector<Table> make_tables() {
+  std::vector<Table> tables{kScalarTable};
+  const int64_t supported = hwy::SupportedTargets();
+  for (const Target& target : kTargets) {
+    if ((target.bit & supported) == 0) continue;
+    Table table;
+    table.isa = target.isa;
+    table.name = target.name;
+    simd::fill_attention(target.isa, table);
+    simd::fill_linear_dense(target.isa, table);
+    simd::fill_linear_nvfp4(target.isa, table);
+    simd::fill_vector_ops(target.isa, table);
+    tables.push_back(table);
+  }
+  return tables;
+}
+
+const std::vector<Table>& tables() {
+  static const std::vector<Table> tables = make_tables();
+  return tables;
+}
+
 }  // namespace
 
-std::vector<Isa> usable_isas() { return {Isa::kScalar}; }
+std::vector<Isa> usable_isas() {
+  std::vector<Isa> isas;
+  for (const Table& t : tables()) isas.push_back(t.isa);
+  return isas;
+}
 
 const Table& table(Isa isa) {
-  SPINDRIFT_CHECK(isa == Isa::kScalar, "table() of an instruction set this machine lacks");
-  return kScalarTable;
+  for (const Table& t : tables()) {
+    if (t.isa == isa) return t;
+  }
+  check_failed("usable", "table() of an instruction set this machine lacks", __FILE__, __LINE__);
 }
 
 Result<Isa> parse_isa(std::string_view name) {
   std::string usable;
-  for (const Isa isa : usable_isas()) {
-    if (table(isa).name == name) return isa;
+  for (const Table& t : tables()) {
+    if (t.name == name) return t.isa;
     usable += usable.empty() ? "" : ", ";
-    usable += table(isa).name;
+    usable += t.name;
   }
   return Error{ErrorCode::kUsage, "instruction set: expected one that this machine has (" + usable +
                                       "), found \"" + std::string(name) + "\""};
@@ -49,7 +95,7 @@ Result<Isa> parse_isa(std::string_view name) {
 
 Result<Isa> default_isa() {
   const char* forced = std::getenv("SPINDRIFT_ISA");
-  if (forced == nullptr || *forced == '\0') return usable_isas().back();
+  if (forced == nullptr || *forced == '\0') return tables().back().isa;
   Result<Isa> isa = parse_isa(forced);
   if (isa.ok()) return isa;
   return Error{ErrorCode::kUsage, "SPINDRIFT_ISA: " + isa.error().message};

@@ -1,0 +1,106 @@
+// Columns of float32, bfloat16 and float16 elements at any address: weights and cached keys.
+#if defined(SPINDRIFT_KERNELS_DENSE_SOURCE_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef SPINDRIFT_KERNELS_DENSE_SOURCE_INL_H_
+#undef SPINDRIFT_KERNELS_DENSE_SOURCE_INL_H_
+#else
+#define SPINDRIFT_KERNELS_DENSE_SOURCE_INL_H_
+#endif
+
+#include <cstring>
+
+#include "core/bf16.h"
+#include "core/f16.h"
+#include "hwy/highway.h"
+#include "kernels/lane16-inl.h"
+#include "kernels/linear-inl.h"
+#include "kernels/targets.h"
+
+#if SPINDRIFT_VECTOR_TARGET
+
+HWY_BEFORE_NAMESPACE();
+namespace spindrift::kernels::HWY_NAMESPACE {
+
+struct F32Element {
+  static constexpr int64_t kBytes = 4;
+  static HWY_INLINE Vec16 load(const uint8_t* p) { return Load16(p); }
+  static float scalar(const uint8_t* p) {
+    float value;
+    std::memcpy(&value, p, sizeof(value));
+    return value;
+  }
+};
+
+struct Bf16Element {
+  static constexpr int64_t kBytes = 2;
+  static HWY_INLINE Vec16 load(const uint8_t* p) { return LoadBf16x16(p); }
+  static float scalar(const uint8_t* p) {
+    uint16_t bits;
+    std::memcpy(&bits, p, sizeof(bits));
+    return bf16_to_float(bits);
+  }
+};
+
+struct F16Element {
+  static constexpr int64_t kBytes = 2;
+  static HWY_INLINE Vec16 load(const uint8_t* p) {
+    Vec16 r;
+#if HWY_CAP_GE256
+    const FloatTag df;
+    const hn::Rebind<hwy::float16_t, FloatTag> d16;
+    const hn::Repartition<uint8_t, decltype(d16)> d8;
+    for (int i = 0; i < kRegs; ++i) {
+      r.v[i] = hn::PromoteTo(df, hn::BitCast(d16, hn::LoadU(d8, p + i * kLanes * 2)));
+    }
+#else
+    HWY_ALIGN float values[16];
+    for (int i = 0; i < 16; ++i) values[i] = scalar(p + 2 * i);
+    r = Load16(values);
+#endif
+    return r;
+  }
+  static float scalar(const uint8_t* p) {
+    uint16_t bits;
+    std::memcpy(&bits, p, sizeof(bits));
+    return f16_to_float(bits);
+  }
+};
+
+template <class Element>
+class DenseSource {
+ public:
+  using Cursor = const uint8_t*;
+  static constexpr int kDirectRows = kTileRows;
+
+  // Column c starts `stride` elements after column c - 1.
+  DenseSource(const std::byte* data, int64_t stride)
+      : data_(reinterpret_cast<const uint8_t*>(data)), stride_(stride * Element::kBytes) {}
+  HWY_INLINE Cursor cursor(int64_t c) const { return data_ + c * stride_; }
+  HWY_INLINE Vec16 load(const Cursor& at, int64_t k) const {
+    return Element::load(at + k * Element::kBytes);
+  }
+  HWY_INLINE Vec16 load_x(const float* x) const { return Load16(x); }
+  HWY_INLINE Vec16 natural(Vec16 v) const { return v; }
+  float scalar(int64_t c, int64_t k) const {
+    return Element::scalar(data_ + c * stride_ + k * Element::kBytes);
+  }
+  HWY_INLINE void expand(int64_t c, int64_t k, int64_t count, float* out) const {
+    const uint8_t* at = data_ + c * stride_ + k * Element::kBytes;
+    for (int64_t i = 0; i < count; i += 16)
+      Store16(Element::load(at + i * Element::kBytes), out + i);
+  }
+
+ private:
+  const uint8_t* data_;
+  int64_t stride_;
+};
+
+using F32Source = DenseSource<F32Element>;
+using Bf16Source = DenseSource<Bf16Element>;
+using F16Source = DenseSource<F16Element>;
+
+}  // namespace spindrift::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // SPINDRIFT_VECTOR_TARGET
+
+#endif

@@ -1,0 +1,160 @@
+#include "kernels/targets.h"
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/linear_nvfp4.cc"
+#include "hwy/foreach_target.h"
+//
+#include <cstring>
+
+#include "hwy/highway.h"
+#include "kernels/contract.h"
+#include "kernels/linear-inl.h"
+#include "kernels/nvfp4_table.h"
+#include "kernels/simd.h"
+
+#if SPINDRIFT_VECTOR_TARGET
+
+HWY_BEFORE_NAMESPACE();
+namespace spindrift::kernels::HWY_NAMESPACE {
+namespace {
+
+// A block is 16 codes in 8 bytes and one scale; the scale's row of kNvfp4Table holds the weight of
+// each code.
+#if HWY_TARGET == HWY_AVX3
+
+// Broadcasting the 8 bytes puts codes 0..7 in even and 8..15 in odd dword lanes, each shifted to
+// the low four bits, all that the permutation looks at. So lane 2i is column i and lane 2i + 1 is
+// column 8 + i; inputs are brought into the same order once for all columns.
+HWY_INLINE Vec16 DecodeInterleaved(const uint8_t* codes, const uint8_t* scale) {
+  const __m512i shifts =
+      _mm512_setr_epi32(0, 0, 4, 4, 8, 8, 12, 12, 16, 16, 20, 20, 24, 24, 28, 28);
+  const __m512i all =
+      _mm512_broadcastq_epi64(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(codes)));
+  Vec16 r;
+  r.v[0].raw = _mm512_permutexvar_ps(_mm512_srlv_epi32(all, shifts),
+                                     _mm512_load_ps(kNvfp4Table.weights[*scale]));
+  return r;
+}
+
+HWY_INLINE Vec16 Interleave(Vec16 x) {
+  const __m512i order = _mm512_setr_epi32(0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15);
+  x.v[0].raw = _mm512_permutexvar_ps(order, x.v[0].raw);
+  return x;
+}
+
+HWY_INLINE Vec16 Deinterleave(Vec16 x) {
+  const __m512i order = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15);
+  x.v[0].raw = _mm512_permutexvar_ps(order, x.v[0].raw);
+  return x;
+}
+
+HWY_INLINE Vec16 Decode(const uint8_t* codes, const uint8_t* scale) {
+  return Deinterleave(DecodeInterleaved(codes, scale));
+}
+
+#elif HWY_TARGET == HWY_AVX2
+
+// Eight codes from four bytes: the magnitude by the low three bits, the sign from bit 3, which the
+// second shift has moved to the top.
+HWY_INLINE __m256 DecodeEight(const uint8_t* codes, __m256 magnitudes) {
+  const __m256i down = _mm256_setr_epi32(0, 4, 8, 12, 16, 20, 24, 28);
+  const __m256i up = _mm256_setr_epi32(28, 24, 20, 16, 12, 8, 4, 0);
+  int32_t bits;
+  std::memcpy(&bits, codes, sizeof(bits));
+  const __m256i all = _mm256_set1_epi32(bits);
+  const __m256 value = _mm256_permutevar8x32_ps(magnitudes, _mm256_srlv_epi32(all, down));
+  const __m256i sign = _mm256_and_si256(_mm256_sllv_epi32(all, up), _mm256_set1_epi32(INT32_MIN));
+  return _mm256_xor_ps(value, _mm256_castsi256_ps(sign));
+}
+
+HWY_INLINE Vec16 Decode(const uint8_t* codes, const uint8_t* scale) {
+  const __m256 magnitudes = _mm256_load_ps(kNvfp4Table.weights[*scale]);
+  Vec16 r;
+  r.v[0].raw = DecodeEight(codes, magnitudes);
+  r.v[1].raw = DecodeEight(codes + 4, magnitudes);
+  return r;
+}
+
+#else
+
+HWY_INLINE Vec16 Decode(const uint8_t* codes, const uint8_t* scale) {
+  const float* weights = kNvfp4Table.weights[*scale];
+  HWY_ALIGN float values[16];
+  for (int i = 0; i < 8; ++i) {
+    values[2 * i] = weights[codes[i] & 0xfU];
+    values[2 * i + 1] = weights[codes[i] >> 4];
+  }
+  return Load16(values);
+}
+
+#endif
+
+class Nvfp4Source {
+ public:
+  struct Cursor {
+    const uint8_t* codes;
+    const uint8_t* scales;
+  };
+  static constexpr int kDirectRows = kTileRows < 3 ? 1 : kTileRows / 2;
+
+  explicit Nvfp4Source(const Nvfp4Matrix& w)
+      : codes_(reinterpret_cast<const uint8_t*>(w.codes.data())),
+        scales_(reinterpret_cast<const uint8_t*>(w.scales.data())),
+        in_(w.in) {}
+  HWY_INLINE Cursor cursor(int64_t c) const {
+    return {codes_ + c * (in_ / 2), scales_ + c * (in_ / 16)};
+  }
+#if HWY_TARGET == HWY_AVX3
+  HWY_INLINE Vec16 load(const Cursor& at, int64_t k) const {
+    return DecodeInterleaved(at.codes + k / 2, at.scales + k / 16);
+  }
+  HWY_INLINE Vec16 load_x(const float* x) const { return Interleave(Load16(x)); }
+  HWY_INLINE Vec16 natural(Vec16 v) const { return Deinterleave(v); }
+#else
+  HWY_INLINE Vec16 load(const Cursor& at, int64_t k) const {
+    return Decode(at.codes + k / 2, at.scales + k / 16);
+  }
+  HWY_INLINE Vec16 load_x(const float* x) const { return Load16(x); }
+  HWY_INLINE Vec16 natural(Vec16 v) const { return v; }
+#endif
+  float scalar(int64_t c, int64_t k) const {
+    const uint8_t code = codes_[c * (in_ / 2) + k / 2];
+    return kNvfp4Table
+        .weights[scales_[c * (in_ / 16) + k / 16]][(k % 2 == 0 ? code : code >> 4) & 0xf];
+  }
+  HWY_INLINE void expand(int64_t c, int64_t k, int64_t count, float* out) const {
+    const Cursor at = cursor(c);
+    for (int64_t i = 0; i < count; i += 16) {
+      Store16(Decode(at.codes + (k + i) / 2, at.scales + (k + i) / 16), out + i);
+    }
+  }
+
+ private:
+  const uint8_t* codes_;
+  const uint8_t* scales_;
+  int64_t in_;
+};
+
+void LinearNvfp4(const Nvfp4Matrix& w, InRows x, OutRows y, Columns columns,
+                 const Epilogue& epilogue) {
+  Linear(Nvfp4Source(w), w.in, x, y, columns, epilogue);
+}
+
+}  // namespace
+
+void FillLinearNvfp4(Table& table) { table.linear_nvfp4 = LinearNvfp4; }
+
+}  // namespace spindrift::kernels::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif  // SPINDRIFT_VECTOR_TARGET
+
+#if HWY_ONCE
+#include "kernels/dispatch-inl.h"
+
+namespace spindrift::kernels {
+
+void simd::fill_linear_nvfp4(Isa isa, Table& table) { SPINDRIFT_FILL(FillLinearNvfp4, isa, table); }
+
+}  // namespace spindrift::kernels
+#endif

@@ -14,6 +14,24 @@ std::vector<Isa> usable_isas();
 // The kernels for one instruction set; it must be usable here.
 const Table& table(Isa isa);
 
+// Calls fn(name, member) for every kernel of a Table.
+template <class Fn>
+void for_each_kernel(const Fn& fn) {
+  fn("linear_f32", &Table::linear_f32);
+  fn("linear_bf16", &Table::linear_bf16);
+  fn("linear_f16", &Table::linear_f16);
+  fn("linear_nvfp4", &Table::linear_nvfp4);
+  fn("rms_norm", &Table::rms_norm);
+  fn("rope", &Table::rope);
+  fn("silu_mul", &Table::silu_mul);
+  fn("softplus_gate", &Table::softplus_gate);
+  fn("add", &Table::add);
+  fn("weighted_sum", &Table::weighted_sum);
+  fn("scale_add", &Table::scale_add);
+  fn("router_scores", &Table::router_scores);
+  fn("attention", &Table::attention);
+}
+
 // "scalar", "sse4", "avx2", "avx512", "native" -> Isa. kUsage when the name is unknown or the
 // machine lacks it.
 Result<Isa> parse_isa(std::string_view name);

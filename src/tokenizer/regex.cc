@@ -1,0 +1,147 @@
+#include "tokenizer/regex.h"
+
+#include <oniguruma.h>
+
+#include <algorithm>
+#include <mutex>
+#include <string>
+
+#include "tokenizer/utf8.h"
+
+namespace spindrift {
+namespace {
+
+constexpr size_t kMaxExpressionBytes = 64 * 1024;
+// Backtracking steps. A search starts with a small allowance and is repeated with a larger one when
+// that was not enough; all repeats of one text share a budget that grows with the text, so that
+// time stays linear.
+constexpr unsigned long kFirstAllowance = 4096;
+constexpr unsigned long kAllowanceGrowth = 16;
+constexpr size_t kBudgetBase = size_t{1} << 26;
+constexpr size_t kBudgetPerByte = 256;
+constexpr size_t kStackBase = size_t{1} << 18;
+constexpr size_t kStackPerByte = 4;
+
+const OnigUChar* bytes_of(std::string_view text) {
+  return reinterpret_cast<const OnigUChar*>(text.data());
+}
+
+std::string describe(int code) {
+  OnigUChar message[ONIG_MAX_ERROR_MESSAGE_LEN] = {};
+  const int length = onig_error_code_to_str(message, code);
+  return {reinterpret_cast<const char*>(message), static_cast<size_t>(std::max(length, 0))};
+}
+
+void initialize_once() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    OnigEncoding encodings[] = {ONIG_ENCODING_UTF8};
+    onig_initialize(encodings, 1);
+    onig_set_parse_depth_limit(256);
+  });
+}
+
+class OnigPattern : public Pattern {
+ public:
+  OnigPattern(regex_t* regex, std::string where) : regex_(regex), where_(std::move(where)) {}
+  ~OnigPattern() override { onig_free(regex_); }
+  OnigPattern(const OnigPattern&) = delete;
+  OnigPattern& operator=(const OnigPattern&) = delete;
+
+  Status find_all(std::string_view text, std::vector<Span>& matches) const override {
+    Search search(text);
+    size_t from = 0;
+    size_t last_end = std::string_view::npos;
+    while (from <= text.size()) {
+      const int found = search.run(regex_, text, from);
+      if (found == ONIG_MISMATCH) break;
+      if (found < 0) {
+        return Error{ErrorCode::kLimit, where_ + ": regular expression failed on a text of " +
+                                            std::to_string(text.size()) +
+                                            " bytes: " + describe(found)};
+      }
+      const auto begin = static_cast<size_t>(search.region->beg[0]);
+      const auto end = static_cast<size_t>(search.region->end[0]);
+      if (begin == end && end == last_end) {  // no empty match right after a match
+        from += from < text.size() ? code_point_at(text, from).bytes : 1;
+        continue;
+      }
+      from = last_end = end;
+      matches.push_back({begin, end});
+    }
+    return ok_status();
+  }
+
+ private:
+  struct Search {
+    explicit Search(std::string_view text)
+        : region(onig_region_new()),
+          params(onig_new_match_param()),
+          budget(kBudgetBase + kBudgetPerByte * text.size()) {
+      onig_initialize_match_param(params);
+      const size_t stack = kStackBase + kStackPerByte * text.size();
+      onig_set_match_stack_limit_size_of_match_param(
+          params, static_cast<unsigned>(std::min<size_t>(stack, 1u << 30)));
+    }
+    ~Search() {
+      onig_free_match_param(params);
+      onig_region_free(region, 1);
+    }
+    Search(const Search&) = delete;
+    Search& operator=(const Search&) = delete;
+
+    int run(regex_t* regex, std::string_view text, size_t from) {
+      for (unsigned long allowance = kFirstAllowance;; allowance *= kAllowanceGrowth) {
+        onig_set_retry_limit_in_match_of_match_param(params, allowance);
+        onig_set_retry_limit_in_search_of_match_param(params, allowance);
+        const OnigUChar* begin = bytes_of(text);
+        const int found =
+            onig_search_with_param(regex, begin, begin + text.size(), begin + from,
+                                   begin + text.size(), region, ONIG_OPTION_NONE, params);
+        if (found != ONIGERR_RETRY_LIMIT_IN_MATCH_OVER &&
+            found != ONIGERR_RETRY_LIMIT_IN_SEARCH_OVER) {
+          return found;
+        }
+        if (budget < allowance) return found;
+        budget -= allowance;
+      }
+    }
+
+    OnigRegion* region;
+    OnigMatchParam* params;
+    size_t budget;
+  };
+
+  regex_t* regex_;
+  std::string where_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<Pattern>> compile_regex(std::string_view expression,
+                                               std::string_view where) {
+  if (expression.size() > kMaxExpressionBytes) {
+    return Error{ErrorCode::kLimit, std::string(where) +
+                                        ": expected a regular expression of at most " +
+                                        std::to_string(kMaxExpressionBytes) + " bytes, found " +
+                                        std::to_string(expression.size())};
+  }
+  initialize_once();
+  SPINDRIFT_TRY(const std::string widened, widen_properties(expression, where));
+  regex_t* regex = nullptr;
+  OnigErrorInfo info = {};
+  const OnigUChar* begin = bytes_of(widened);
+  const int code = onig_new(&regex, begin, begin + widened.size(), ONIG_OPTION_NONE,
+                            ONIG_ENCODING_UTF8, ONIG_SYNTAX_DEFAULT, &info);
+  if (code != ONIG_NORMAL) {
+    OnigUChar message[ONIG_MAX_ERROR_MESSAGE_LEN] = {};
+    const int length = onig_error_code_to_str(message, code, &info);
+    return Error{ErrorCode::kInvalid, std::string(where) +
+                                          ": expected a regular expression, found a faulty one: " +
+                                          std::string(reinterpret_cast<const char*>(message),
+                                                      static_cast<size_t>(std::max(length, 0)))};
+  }
+  return std::unique_ptr<Pattern>(std::make_unique<OnigPattern>(regex, std::string(where)));
+}
+
+}  // namespace spindrift

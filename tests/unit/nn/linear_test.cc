@@ -1,0 +1,225 @@
+#include "nn/linear.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <numeric>
+
+#include "core/e2m1.h"
+#include "core/f8e4m3.h"
+#include "core/thread_pool.h"
+#include "io/weight_store.h"
+#include "kernels/registry.h"
+#include "support/temp_dir.h"
+#include "support/tiny_checkpoint.h"
+
+namespace spindrift::nn {
+namespace {
+
+using testing::TempDir;
+using testing::TinyCheckpoint;
+using testing::TinyFormat;
+using testing::TinyTensor;
+
+const Exec kScalar{.kernels = &kernels::table(kernels::Isa::kScalar)};
+
+std::unique_ptr<WeightStore> store_of(const TinyCheckpoint& checkpoint, const TempDir& folder) {
+  checkpoint.write(folder.path());
+  auto store = open_weights(folder.path());
+  if (!store.ok()) ADD_FAILURE() << store.error().message;
+  return std::move(store).value();
+}
+
+template <class T>
+std::string bytes_of(const std::vector<T>& values) {
+  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
+}
+
+TEST(Nvfp4Linear, EveryCodeAndEveryBlockScaleSurvivesExactly) {
+  // Row o has block scale o; its 16 columns are the 16 codes.
+  constexpr float kGlobal = 12.0F;
+  std::vector<uint8_t> scales(256), codes;
+  std::iota(scales.begin(), scales.end(), uint8_t{0});
+  for (int o = 0; o < 256; ++o)
+    for (int pair = 0; pair < 8; ++pair)
+      codes.push_back(static_cast<uint8_t>((2 * pair) | ((2 * pair + 1) << 4)));
+  TinyCheckpoint checkpoint;
+  checkpoint.tensors["w.weight_packed"] = {"U8", {256, 8}, bytes_of(codes)};
+  checkpoint.tensors["w.weight_scale"] = {"F8_E4M3", {256, 1}, bytes_of(scales)};
+  checkpoint.tensors["w.weight_global_scale"] = {"F32", {}, bytes_of(std::vector<float>{kGlobal})};
+  const TempDir folder;
+  const auto store = store_of(checkpoint, folder);
+  const auto linear = load_linear({store.get(), "w"}, 256, 16).value();
+  EXPECT_EQ(linear->format(), "nvfp4");
+
+  const TensorView packed = store->get_any("w.weight_packed").value();
+  EXPECT_EQ(std::memcmp(packed.bytes.data(), codes.data(), codes.size()), 0);
+  for (int64_t k = 0; k < 16; ++k) {
+    std::vector<float> x(16, 0.0F), y(256), row(16);
+    x[static_cast<size_t>(k)] = 1.0F;
+    apply(*linear, ConstRows(x.data(), 1, 16), Rows(y.data(), 1, 256), kScalar);
+    for (size_t o = 0; o < 256; ++o) {
+      const float scale = f8e4m3_to_float(static_cast<uint8_t>(o));
+      const float exact = kE2m1Values[static_cast<size_t>(k)] * scale * (1.0F / kGlobal);
+      linear->read_row(static_cast<int64_t>(o), row);
+      if (std::isnan(scale)) {
+        EXPECT_TRUE(std::isnan(row[static_cast<size_t>(k)]));
+        EXPECT_TRUE(std::isnan(y[o]));
+      } else {
+        EXPECT_EQ(row[static_cast<size_t>(k)], exact);
+        EXPECT_EQ(y[o], exact);
+      }
+    }
+  }
+}
+
+TEST(Linear, ReadsEveryFormatAsItsOwnRowsSay) {
+  for (const TinyFormat format :
+       {TinyFormat::kF32, TinyFormat::kBf16, TinyFormat::kF16, TinyFormat::kNvfp4}) {
+    TinyCheckpoint checkpoint;
+    testing::add_tiny_linear(checkpoint, "w", 7, 48, format, 3);
+    const TempDir folder;
+    const auto store = store_of(checkpoint, folder);
+    const auto linear = load_linear({store.get(), "w"}, 7, 48).value();
+    std::vector<float> x(48), y(7), row(48);
+    for (size_t k = 0; k < 48; ++k) x[k] = std::sin(static_cast<float>(k));
+    apply(*linear, ConstRows(x.data(), 1, 48), Rows(y.data(), 1, 7), kScalar);
+    for (int64_t o = 0; o < 7; ++o) {
+      linear->read_row(o, row);
+      double sum = 0.0;
+      for (size_t k = 0; k < 48; ++k)
+        sum += static_cast<double>(row[k]) * static_cast<double>(x[k]);
+      EXPECT_NEAR(y[static_cast<size_t>(o)], sum, 1e-5) << linear->format();
+    }
+    EXPECT_TRUE(store->unread().empty());
+  }
+}
+
+TEST(Linear, SplitsWorkOverThreadsWithoutChangingABit) {
+  TinyCheckpoint checkpoint;
+  testing::add_tiny_linear(checkpoint, "a", 301, 64, TinyFormat::kBf16, 1);
+  testing::add_tiny_linear(checkpoint, "b", 33, 64, TinyFormat::kNvfp4, 2);
+  const TempDir folder;
+  const auto store = store_of(checkpoint, folder);
+  const auto a = load_linear({store.get(), "a"}, 301, 64).value();
+  const auto b = load_linear({store.get(), "b"}, 33, 64).value();
+  std::vector<float> x(5 * 64);
+  for (size_t i = 0; i < x.size(); ++i) x[i] = std::sin(static_cast<float>(i));
+  std::vector<std::vector<float>> results;
+  for (int threads = 1; threads <= 5; ++threads) {
+    ThreadPool pool(threads);
+    const Exec ex{.pool = &pool, .kernels = kScalar.kernels};
+    std::vector<float> y(5 * 334, -1.0F);
+    std::vector<const float*> in;
+    std::vector<float*> to_a, to_b;
+    for (size_t r = 0; r < 5; ++r) {
+      in.push_back(x.data() + r * 64);
+      to_a.push_back(y.data() + r * 334);
+      to_b.push_back(y.data() + r * 334 + 301);
+    }
+    const std::vector<LinearCall> calls = {{a.get(), in, to_a}, {b.get(), in, to_b}};
+    nn::apply(calls, ex);
+    results.push_back(y);
+    EXPECT_EQ(std::memcmp(y.data(), results.front().data(), y.size() * sizeof(float)), 0);
+  }
+}
+
+TEST(Linear, AddsItsBiasOnlyWhereAsked) {
+  TinyCheckpoint checkpoint;
+  testing::add_tiny_linear(checkpoint, "w", 2, 16, TinyFormat::kF32, 1);
+  checkpoint.tensors["w.bias"] = {"F32", {2}, bytes_of(std::vector<float>{10.0F, -20.0F})};
+  const TempDir folder;
+  const auto store = store_of(checkpoint, folder);
+  const auto plain = load_linear({store.get(), "w"}, 2, 16).value();
+  EXPECT_EQ(store->unread(), std::vector<std::string>{"w.bias"});
+  const auto biased = load_linear({store.get(), "w"}, 2, 16, Bias::kIfPresent).value();
+  const std::vector<float> x(16, 0.0F);
+  std::vector<float> y(2);
+  apply(*biased, ConstRows(x.data(), 1, 16), Rows(y.data(), 1, 2), kScalar);
+  EXPECT_EQ(y, (std::vector<float>{10.0F, -20.0F}));
+  apply(*plain, ConstRows(x.data(), 1, 16), Rows(y.data(), 1, 2), kScalar);
+  EXPECT_EQ(y, (std::vector<float>{0.0F, 0.0F}));
+}
+
+struct BadLinear {
+  const char* what;
+  std::function<void(std::map<std::string, TinyTensor>&)> change;
+  const char* message;  // a part of the error
+};
+
+TEST(Nvfp4Linear, RefusesTensorsThatDoNotFitByName) {
+  const std::vector<BadLinear> cases = {
+      {"no tensors", [](auto& t) { t.clear(); }, "layer `w`: expected"},
+      {"no scale", [](auto& t) { t.erase("w.weight_scale"); }, "w.weight_scale"},
+      {"no global scale", [](auto& t) { t.erase("w.weight_global_scale"); },
+       "w.weight_global_scale"},
+      {"scale shape",
+       [](auto& t) {
+         t["w.weight_scale"].shape = {2, 4};
+       },
+       "w.weight_scale"},
+      {"scale dtype", [](auto& t) { t["w.weight_scale"].dtype = "U8"; }, "w.weight_scale"},
+      {"packed shape",
+       [](auto& t) {
+         t["w.weight_packed"].shape = {8, 8};
+       },
+       "w.weight_packed"},
+      {"global shape",
+       [](auto& t) {
+         t["w.weight_global_scale"] = {"F32", {2}, std::string(8, 1)};
+       },
+       "w.weight_global_scale"},
+      {"global dtype", [](auto& t) { t["w.weight_global_scale"].dtype = "I32"; },
+       "w.weight_global_scale"},
+      {"global zero",
+       [](auto& t) { t["w.weight_global_scale"].data = bytes_of(std::vector<float>{0.0F}); },
+       "finite number above 0"},
+      {"global negative",
+       [](auto& t) { t["w.weight_global_scale"].data = bytes_of(std::vector<float>{-1.0F}); },
+       "finite number above 0"},
+      {"global infinite",
+       [](auto& t) { t["w.weight_global_scale"].data = bytes_of(std::vector<float>{INFINITY}); },
+       "finite number above 0"},
+      {"global so small that its reciprocal overflows",
+       [](auto& t) { t["w.weight_global_scale"].data = bytes_of(std::vector<float>{1e-45F}); },
+       "finite number above 0"},
+      {"two formats",
+       [](auto& t) {
+         t["w.weight"] = {"BF16", {4, 32}, std::string(256, 0)};
+       },
+       "found those of bf16 and of nvfp4"},
+      {"unknown dtype",
+       [](auto& t) {
+         t.clear();
+         t["w.weight"] = {"I64", {4, 32}, std::string(1024, 0)};
+       },
+       "weight I64"},
+  };
+  for (const BadLinear& bad : cases) {
+    TinyCheckpoint checkpoint;
+    testing::add_tiny_linear(checkpoint, "w", 4, 32, TinyFormat::kNvfp4, 3);
+    bad.change(checkpoint.tensors);
+    const TempDir folder;
+    const auto store = store_of(checkpoint, folder);
+    const auto linear = load_linear({store.get(), "w"}, 4, 32);
+    ASSERT_FALSE(linear.ok()) << bad.what;
+    EXPECT_NE(linear.error().message.find(bad.message), std::string::npos)
+        << bad.what << ": " << linear.error().message;
+    EXPECT_EQ(linear.error().message.find('\n'), std::string::npos);
+  }
+}
+
+TEST(Nvfp4Linear, RefusesColumnsThatAreNoWholeGroups) {
+  TinyCheckpoint checkpoint;
+  testing::add_tiny_linear(checkpoint, "w", 4, 32, TinyFormat::kNvfp4, 3);
+  const TempDir folder;
+  const auto store = store_of(checkpoint, folder);
+  const auto linear = load_linear({store.get(), "w"}, 4, 24);
+  ASSERT_FALSE(linear.ok());
+  EXPECT_NE(linear.error().message.find("multiple of 16"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace spindrift::nn

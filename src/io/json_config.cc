@@ -98,7 +98,7 @@ Result<JsonObject> JsonObject::parse_file(const std::filesystem::path& path, int
 }
 
 Result<JsonObject> JsonObject::parse(std::string_view text, std::string file_name) {
-  SPINDRIFT_TRY(JsonNode root, parse_json_tree(text, file_name));
+  SPINDRIFT_TRY(JsonNode root, parse_json_tree(text, file_name, kMaxValues));
   if (!std::holds_alternative<JsonMembers>(root.value))
     return Error{ErrorCode::kInvalid,
                  file_name + ": expected a JSON object, found " + shown(&root)};

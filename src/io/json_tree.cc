@@ -17,6 +17,8 @@ namespace {
 // so depth is bounded here and nowhere else.
 class TreeBuilder final : public nlohmann::json_sax<nlohmann::json> {
  public:
+  explicit TreeBuilder(int64_t max_values) : max_values_(max_values) {}
+
   bool null() override { return add({}); }
   bool boolean(bool v) override { return add({v}); }
   bool number_integer(number_integer_t v) override { return add({int64_t{v}}); }
@@ -88,9 +90,8 @@ class TreeBuilder final : public nlohmann::json_sax<nlohmann::json> {
   }
 
   bool count() {
-    if (++values_ <= JsonObject::kMaxValues) return true;
-    return fail("expected at most " + std::to_string(JsonObject::kMaxValues) +
-                " values, found more");
+    if (++values_ <= max_values_) return true;
+    return fail("expected at most " + std::to_string(max_values_) + " values, found more");
   }
 
   bool add(JsonNode node) { return count() && attach(std::move(node)); }
@@ -122,6 +123,7 @@ class TreeBuilder final : public nlohmann::json_sax<nlohmann::json> {
   }
 
   std::vector<Open> open_;
+  int64_t max_values_;
   int64_t values_ = 0;
 };
 
@@ -155,8 +157,9 @@ const JsonNode* JsonNode::find(std::string_view key) const {
   return &members->items[*at].second;
 }
 
-Result<JsonNode> parse_json_tree(std::string_view text, const std::string& file_name) {
-  TreeBuilder builder;
+Result<JsonNode> parse_json_tree(std::string_view text, const std::string& file_name,
+                                 int64_t max_values) {
+  TreeBuilder builder(max_values);
   bool parsed = false;
   try {
     parsed = nlohmann::json::sax_parse(text.begin(), text.end(), &builder);

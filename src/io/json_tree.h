@@ -37,8 +37,9 @@ struct JsonDocument {
   std::string file;
 };
 
-// Parses `text` under the rules at JsonObject.
-Result<JsonNode> parse_json_tree(std::string_view text, const std::string& file_name);
+// Parses `text` under the rules at JsonObject, at most `max_values` values.
+Result<JsonNode> parse_json_tree(std::string_view text, const std::string& file_name,
+                                 int64_t max_values);
 
 // Appends compact JSON, stopping soon after `max_bytes`.
 void append_json(const JsonNode& node, size_t max_bytes, std::string& out);

@@ -3,7 +3,7 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
-#include <regex>
+#include <sstream>
 #include <string>
 
 namespace spindrift::testing {
@@ -18,6 +18,14 @@ std::vector<float> as_floats(const char* bytes, size_t count) {
     out[i] = static_cast<float>(element);
   }
   return out;
+}
+
+// What lies between `before` and the next `after`; empty when there is no such place.
+std::string between(const std::string& text, const std::string& before, const std::string& after) {
+  const size_t begin = text.find(before);
+  if (begin == std::string::npos) return "";
+  const size_t first = begin + before.size();
+  return text.substr(first, text.find(after, first) - first);
 }
 
 }  // namespace
@@ -40,27 +48,25 @@ Result<NpyArray> read_npy(const std::filesystem::path& path) {
   if (data_begin > file.size()) return fail("header longer than the file");
   const std::string header = file.substr(8 + length_bytes, header_bytes);
 
-  std::smatch descr, shape;
-  if (!std::regex_search(header, descr, std::regex("'descr': '([^']*)'")) ||
-      !std::regex_search(header, shape, std::regex("'shape': \\(([0-9, ]*)\\)")) ||
-      header.find("'fortran_order': False") == std::string::npos)
-    return fail("unknown header " + header);
+  const std::string descr = between(header, "'descr': '", "'");
   NpyArray array{DType::kF32, {}, {}};
+  if (descr == "<i4") {
+    array.dtype = DType::kI32;
+  } else if (descr == "<i8") {
+    array.dtype = DType::kI64;
+  } else if (descr != "<f4") {
+    return fail("unknown type in " + header);
+  }
+  if (header.find("'fortran_order': False") == std::string::npos)
+    return fail("no C order in " + header);
   size_t count = 1;
-  const std::string extents = shape[1];
-  const std::regex digits("[0-9]+");
-  for (std::sregex_iterator at(extents.begin(), extents.end(), digits), end; at != end; ++at) {
-    array.shape.push_back(std::stoll(at->str()));
+  std::istringstream extents(between(header, "'shape': (", ")"));
+  for (std::string extent; std::getline(extents, extent, ',');) {
+    if (extent.find_first_of("0123456789") == std::string::npos)
+      continue;  // behind the comma of (5,)
+    array.shape.push_back(std::stoll(extent));
     count *= static_cast<size_t>(array.shape.back());
   }
-  if (descr[1] == "<f4")
-    array.dtype = DType::kF32;
-  else if (descr[1] == "<i4")
-    array.dtype = DType::kI32;
-  else if (descr[1] == "<i8")
-    array.dtype = DType::kI64;
-  else
-    return fail("type " + descr[1].str());
   const char* data = file.data() + data_begin;
   if ((file.size() - data_begin) != count * static_cast<size_t>(dtype_bytes(array.dtype)))
     return fail("length of data");

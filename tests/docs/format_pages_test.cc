@@ -1,0 +1,119 @@
+// Runs the worked examples of docs/formats: tensors from the `hex` blocks of a page, read back as a
+// linear layer, must have the rows of its `values` block.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "io/weight_store.h"
+#include "nn/linear.h"
+#include "support/safetensors_builder.h"
+#include "support/shared_dir.h"
+#include "support/temp_dir.h"
+
+namespace spindrift {
+namespace {
+
+struct Block {
+  std::string info;  // what follows the opening fence
+  std::vector<std::string> lines;
+};
+
+std::vector<Block> fenced_blocks(const std::filesystem::path& page) {
+  std::ifstream file(page);
+  EXPECT_TRUE(file.good()) << page;
+  std::vector<Block> blocks;
+  bool inside = false;
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with("```")) {
+      inside = !inside;
+      if (inside) blocks.push_back({.info = line.substr(3), .lines = {}});
+    } else if (inside) {
+      blocks.back().lines.push_back(line);
+    }
+  }
+  return blocks;
+}
+
+// The bytes before the `|` of each line.
+std::string hex_bytes(const Block& block) {
+  std::string bytes;
+  for (const std::string& line : block.lines) {
+    std::istringstream words(line.substr(0, line.find('|')));
+    for (std::string word; words >> word;) {
+      bytes += static_cast<char>(std::stoi(word, nullptr, 16));
+    }
+  }
+  return bytes;
+}
+
+std::vector<std::vector<float>> value_rows(const Block& block) {
+  std::vector<std::vector<float>> rows;
+  for (const std::string& line : block.lines) {
+    std::istringstream words(line);
+    rows.emplace_back();
+    for (float value = 0.0F; words >> value;) rows.back().push_back(value);
+  }
+  return rows;
+}
+
+// "[2, 8]" as {2, 8}.
+std::vector<int64_t> shape_of(const std::string& text) {
+  std::vector<int64_t> shape;
+  std::istringstream words(text);
+  for (char skipped = 0; words >> skipped;) {
+    if (int64_t size = 0; words >> size) shape.push_back(size);
+  }
+  return shape;
+}
+
+// Adds a block "hex NAME DTYPE SHAPE" to the layer named `layer`.
+void add_tensor(const Block& block, testing::SafetensorsBuilder& builder) {
+  std::istringstream info(block.info);
+  std::string hex, name, dtype, shape;
+  info >> hex >> name >> dtype;
+  std::getline(info, shape);
+  builder.add("layer." + name, dtype, shape_of(shape), hex_bytes(block));
+}
+
+class FormatPage : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(FormatPage, ItsExampleHoldsTheValuesItShows) {
+  const auto page = testing::repo_dir() / "docs" / "formats" / GetParam();
+  testing::SafetensorsBuilder builder;
+  std::string whole_file;
+  std::vector<std::vector<float>> expected;
+  for (const Block& block : fenced_blocks(page)) {
+    if (block.info == "hex file")
+      whole_file = hex_bytes(block);
+    else if (block.info.starts_with("hex "))
+      add_tensor(block, builder);
+    else if (block.info == "values")
+      expected = value_rows(block);
+  }
+  ASSERT_FALSE(expected.empty());
+  const testing::TempDir folder;
+  folder.write("model.safetensors", whole_file.empty() ? builder.file() : whole_file);
+  const auto store = open_weights(folder.path());
+  ASSERT_TRUE(store.ok()) << store.error().message;
+  const WeightScope scope{store.value().get(), "layer"};
+  const auto linear = nn::load_linear(scope, std::ssize(expected), std::ssize(expected.front()));
+  ASSERT_TRUE(linear.ok()) << linear.error().message;
+  for (size_t row = 0; row < expected.size(); ++row) {
+    std::vector<float> found(expected[row].size());
+    linear.value()->read_row(static_cast<int64_t>(row), found);
+    EXPECT_EQ(found, expected[row]) << "row " << row;
+  }
+  EXPECT_TRUE(store.value()->unread().empty());
+}
+
+INSTANTIATE_TEST_SUITE_P(Docs, FormatPage, ::testing::Values("safetensors.md", "nvfp4.md"),
+                         [](const auto& page) {
+                           const std::string name = page.param;
+                           return name.substr(0, name.find('.'));
+                         });
+
+}  // namespace
+}  // namespace spindrift

@@ -14,9 +14,12 @@ bool dunder(std::string_view name) {
 
 // Methods that would change a list or dict: the sandbox hides them.
 bool mutates(const Value& object, std::string_view name) {
-  static constexpr std::string_view kList[] = {"append", "clear", "pop", "reverse", "insert", "sort", "extend", "remove"};
+  static constexpr std::string_view kList[] = {"append", "clear", "pop",    "reverse",
+                                               "insert", "sort",  "extend", "remove"};
   static constexpr std::string_view kDict[] = {"clear", "pop", "popitem", "setdefault", "update"};
-  const auto in = [&](const auto& names) { return std::find(std::begin(names), std::end(names), name) != std::end(names); };
+  const auto in = [&](const auto& names) {
+    return std::find(std::begin(names), std::end(names), name) != std::end(names);
+  };
   return (object.is(Kind::kList) && in(kList)) || (object.is(Kind::kDict) && in(kDict));
 }
 
@@ -36,7 +39,8 @@ Value loop_attribute(Runtime& rt, Loop& loop, std::string_view name) {
   if (name == "revindex0") return whole(loop_length(rt, loop) - loop.index0 - 1);
   if (name == "depth") return whole(loop.depth0 + 1);
   if (name == "depth0") return whole(loop.depth0);
-  if (name == "previtem") return loop.index0 == 0 ? rt.undefined("there is no previous item") : loop.before;
+  if (name == "previtem")
+    return loop.index0 == 0 ? rt.undefined("there is no previous item") : loop.before;
   if (name == "nextitem") {
     const Value next = peek();
     return next.is(Kind::kMissing) ? rt.undefined("there is no next item") : next;
@@ -80,7 +84,8 @@ Value own_attribute(Runtime& rt, const Value& object, const Str* name) {
     case Kind::kMacro:
       return macro_attribute(rt, *object.macro, n);
     case Kind::kTuple:
-      if (object.list->group && (n == "grouper" || n == "list")) return object.list->data[n == "list" ? 1 : 0];
+      if (object.list->group && (n == "grouper" || n == "list"))
+        return object.list->data[n == "list" ? 1 : 0];
       break;
     case Kind::kRange:
       if (n == "start") return whole(object.range->start);
@@ -146,7 +151,8 @@ Value own_item(Runtime& rt, const Value& object, const Value& key) {
       if (object.is_sequence()) return object.list->data[at];
       if (object.is(Kind::kRange)) return whole(object.range->start + at * object.range->step);
       const std::string_view text = object.text();
-      if (object.str->ascii()) return rt.text(text.substr(static_cast<size_t>(at), 1), object.str->markup);
+      if (object.str->ascii())
+        return rt.text(text.substr(static_cast<size_t>(at), 1), object.str->markup);
       rt.scanned(text.size());
       const size_t begin = byte_offset(text, static_cast<size_t>(at));
       size_t end = begin;
@@ -163,14 +169,17 @@ struct SliceSpan {
   int64_t start, step, count;
 };
 
-SliceSpan resolve_slice(int64_t size, const Value& start, const Value& stop, const Value& step_value) {
+SliceSpan resolve_slice(int64_t size, const Value& start, const Value& stop,
+                        const Value& step_value) {
   const int64_t step = step_value.is_none() ? 1 : clamped_index(step_value, "a slice step");
   if (step == 0) fail("a slice step cannot be zero");
   const auto bound = [&](const Value& v, int64_t fallback) {
     if (v.is_none()) return fallback;
     int64_t at = clamped_index(v, "a slice bound");
-    if (at < 0) at = at < -size ? (step < 0 ? -1 : 0) : at + size;
-    else if (at >= size) at = step < 0 ? size - 1 : size;
+    if (at < 0)
+      at = at < -size ? (step < 0 ? -1 : 0) : at + size;
+    else if (at >= size)
+      at = step < 0 ? size - 1 : size;
     return at;
   };
   const int64_t first = bound(start, step < 0 ? size - 1 : 0);
@@ -178,7 +187,8 @@ SliceSpan resolve_slice(int64_t size, const Value& start, const Value& stop, con
   int64_t count = 0;
   if (step > 0 && first < last) count = (last - first - 1) / step + 1;
   if (step < 0 && last < first) {
-    const int64_t back = step == std::numeric_limits<int64_t>::min() ? std::numeric_limits<int64_t>::max() : -step;
+    const int64_t back =
+        step == std::numeric_limits<int64_t>::min() ? std::numeric_limits<int64_t>::max() : -step;
     count = (first - last - 1) / back + 1;
   }
   return {first, step, count};
@@ -203,7 +213,8 @@ Value text_slice(Runtime& rt, const Str& text, const SliceSpan& span) {
     points.push_back(view.substr(begin, at - begin));
   }
   std::string out;
-  for (int64_t i = 0; i < span.count; ++i) out.append(points[static_cast<size_t>(span.start + i * span.step)]);
+  for (int64_t i = 0; i < span.count; ++i)
+    out.append(points[static_cast<size_t>(span.start + i * span.step)]);
   return rt.text(out, text.markup);
 }
 
@@ -215,7 +226,8 @@ Value get_attribute(Runtime& rt, const Value& object, const Str* name) {
     if (dunder(n)) return hidden_attribute(rt, object, n);
     fail_undefined(object);
   }
-  if (!object.is(Kind::kNamespace) && (dunder(n) || mutates(object, n))) return hidden_attribute(rt, object, n);
+  if (!object.is(Kind::kNamespace) && (dunder(n) || mutates(object, n)))
+    return hidden_attribute(rt, object, n);
   const Value own = own_attribute(rt, object, name);
   if (!own.is(Kind::kMissing)) return own;
   const Value item = own_item(rt, object, Value::of(name));
@@ -235,7 +247,8 @@ Value get_item(Runtime& rt, const Value& object, const Value& key) {
   return rt.undefined(type_name(object) + " object has no element " + to_repr(rt, key));
 }
 
-Value get_slice(Runtime& rt, const Value& object, const Value& start, const Value& stop, const Value& step) {
+Value get_slice(Runtime& rt, const Value& object, const Value& start, const Value& stop,
+                const Value& step) {
   if (object.is_undefined()) fail_undefined(object);
   if (!object.is_str() && !object.is_sequence() && !object.is(Kind::kRange))
     fail_type("a value of type " + type_name(object) + " cannot be sliced");
@@ -252,11 +265,13 @@ Value get_slice(Runtime& rt, const Value& object, const Value& start, const Valu
   rt.tick(span.count / 8);
   if (span.step == 1) {
     Value v = Value::of(object.kind);
-    v.list = rt.arena().make<List>(object.list->data + span.start, static_cast<size_t>(span.count), false);
+    v.list = rt.arena().make<List>(object.list->data + span.start, static_cast<size_t>(span.count),
+                                   false);
     return v;
   }
   std::vector<Value> items;
-  for (int64_t i = 0; i < span.count; ++i) items.push_back(object.list->data[span.start + i * span.step]);
+  for (int64_t i = 0; i < span.count; ++i)
+    items.push_back(object.list->data[span.start + i * span.step]);
   return object.is(Kind::kTuple) ? rt.tuple(items) : rt.list(items);
 }
 

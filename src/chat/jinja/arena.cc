@@ -10,7 +10,9 @@ constexpr size_t kLargestBlock = size_t{1} << 20;
 constexpr size_t kTailWorthKeeping = 256;  // bytes; shorter results are simply copied
 }  // namespace
 
-void Arena::exhausted() { fail_limit("the template needs more memory than a chat template may use"); }
+void Arena::exhausted() {
+  fail_limit("the template needs more memory than a chat template may use");
+}
 
 void Arena::refill(size_t bytes) {
   const size_t wanted =

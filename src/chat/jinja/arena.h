@@ -13,8 +13,9 @@
 
 namespace spindrift::jinja {
 
-// Memory of one render (or of one parsed template): values are allocated here, never freed one by one, and all go at
-// once. No cycle can leak and no deep value can overflow the stack when it dies. Throws TemplateError above `limit`.
+// Memory of one render (or of one parsed template): values are allocated here, never freed one by
+// one, and all go at once. No cycle can leak and no deep value can overflow the stack when it dies.
+// Throws TemplateError above `limit`.
 class Arena {
  public:
   explicit Arena(size_t limit) : limit_(limit) {}
@@ -45,8 +46,9 @@ class Arena {
     if (!text.empty()) std::memcpy(at, text.data(), text.size());
     return at;
   }
-  // The bytes of `left` followed by `right`. A text built up piece by piece is extended in place: each of a few open
-  // tails keeps room behind it, so accumulating n bytes costs O(n), not O(n * pieces).
+  // The bytes of `left` followed by `right`. A text built up piece by piece is extended in place:
+  // each of a few open tails keeps room behind it, so accumulating n bytes costs O(n), not O(n *
+  // pieces).
   const char* join(std::string_view left, std::string_view right);
 
  private:

@@ -82,8 +82,8 @@ struct Expr {
   const Builtin* builtin = nullptr;  // kFilter and kTest; null = unknown, an error when reached
 };
 
-// What happens to a scope's variables when it is entered: each slot is looked up in the context, copied from an outer
-// variable, or emptied. Leaving a scope empties them.
+// What happens to a scope's variables when it is entered: each slot is looked up in the context,
+// copied from an outer variable, or emptied. Leaving a scope empties them.
 struct Scope {
   enum class Load : uint8_t { kParameter, kResolve, kAlias, kEmpty };
   struct Variable {
@@ -96,17 +96,17 @@ struct Scope {
 };
 
 enum class StmtKind : uint8_t {
-  kOutput,      // exprs
-  kFor,         // target in iter if test; body, else_body
-  kIf,          // branches, else_body
-  kSet,         // target = value
-  kSetBlock,    // target = body, filtered by value when not null
-  kMacro,       // name, parameters, body
-  kCallBlock,   // value is the call; parameters, body
-  kGeneration,  // body
-  kFilterBlock, // value is the filter; body
-  kWith,        // exprs: target, value, target, value ...; body
-  kBlock,       // name, body
+  kOutput,       // exprs
+  kFor,          // target in iter if test; body, else_body
+  kIf,           // branches, else_body
+  kSet,          // target = value
+  kSetBlock,     // target = body, filtered by value when not null
+  kMacro,        // name, parameters, body
+  kCallBlock,    // value is the call; parameters, body
+  kGeneration,   // body
+  kFilterBlock,  // value is the filter; body
+  kWith,         // exprs: target, value, target, value ...; body
+  kBlock,        // name, body
   kBreak,
   kContinue,
 };
@@ -135,11 +135,12 @@ struct Stmt {
 
   // Filled by resolve().
   Scope scope, else_scope, test_scope;
-  int slots = 0;       // of the function this statement starts: macro, call block, generation, block, recursive loop
+  int slots = 0;  // of the function this statement starts: macro, call block, generation, block,
+                  // recursive loop
   int test_slots = 0;  // of a loop's filter, which has the loop's target in variables of its own:
   std::vector<VarRef> test_target;  // one for each name in `target`, in order
-  VarRef ref;          // where a macro is stored
-  VarRef loop_ref;     // the loop variable; slot -1 when the body never looks at it
+  VarRef ref;                       // where a macro is stored
+  VarRef loop_ref;                  // the loop variable; slot -1 when the body never looks at it
   VarRef caller_ref, kwargs_ref, varargs_ref;  // slot -1 when not used
   bool explicit_caller = false;
   bool toplevel = false;  // assignments here are visible to blocks

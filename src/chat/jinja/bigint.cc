@@ -35,7 +35,8 @@ Limbs subtract_magnitude(const Limbs& a, const Limbs& b) {  // a >= b
   Limbs out(a.size());
   int64_t borrow = 0;
   for (size_t i = 0; i < a.size(); ++i) {
-    int64_t digit = static_cast<int64_t>(a[i]) - (i < b.size() ? static_cast<int64_t>(b[i]) : 0) - borrow;
+    int64_t digit =
+        static_cast<int64_t>(a[i]) - (i < b.size() ? static_cast<int64_t>(b[i]) : 0) - borrow;
     borrow = digit < 0 ? 1 : 0;
     if (digit < 0) digit += int64_t{1} << 32;
     out[i] = static_cast<uint32_t>(digit);
@@ -69,7 +70,9 @@ void multiply_add_small(Limbs& limbs, uint32_t factor, uint32_t addend) {
 }
 
 size_t bit_length(const Limbs& limbs) {
-  return limbs.empty() ? 0 : 32 * (limbs.size() - 1) + static_cast<size_t>(std::bit_width(limbs.back()));
+  return limbs.empty()
+             ? 0
+             : 32 * (limbs.size() - 1) + static_cast<size_t>(std::bit_width(limbs.back()));
 }
 
 Limbs shift_left(const Limbs& limbs, size_t bits) {
@@ -86,7 +89,8 @@ Limbs shift_left(const Limbs& limbs, size_t bits) {
   return out;
 }
 
-// Schoolbook long division, one bit at a time: the numbers are at most kMaxBits long and rarely this path's concern.
+// Schoolbook long division, one bit at a time: the numbers are at most kMaxBits long and rarely
+// this path's concern.
 void divide_magnitude(const Limbs& a, const Limbs& b, Limbs* quotient, Limbs* remainder) {
   if (b.size() == 1) {
     *quotient = a;
@@ -111,7 +115,8 @@ void divide_magnitude(const Limbs& a, const Limbs& b, Limbs* quotient, Limbs* re
   strip(*quotient);
 }
 
-// The nearest double of limbs * 2^exponent, ties to even; `sticky` = something non-zero lies below the last limb.
+// The nearest double of limbs * 2^exponent, ties to even; `sticky` = something non-zero lies below
+// the last limb.
 double round_to_double(const Limbs& limbs, int exponent, bool sticky) {
   const size_t bits = bit_length(limbs);
   if (bits == 0) return 0.0;
@@ -121,7 +126,8 @@ double round_to_double(const Limbs& limbs, int exponent, bool sticky) {
     const size_t bit = bits - 1 - i;
     top = (top << 1) | ((limbs[bit / 32] >> (bit % 32)) & 1U);
   }
-  for (size_t bit = 0; bit < drop && !sticky; ++bit) sticky = ((limbs[bit / 32] >> (bit % 32)) & 1U) != 0;
+  for (size_t bit = 0; bit < drop && !sticky; ++bit)
+    sticky = ((limbs[bit / 32] >> (bit % 32)) & 1U) != 0;
   int scale = exponent + static_cast<int>(drop);
   const auto width = static_cast<int>(std::bit_width(top));
   if (width > 53) {  // keep 53 bits and round by hand, so that ldexp is exact in the normal range
@@ -172,8 +178,10 @@ BigInt BigInt::from_double_trunc(double value) {
   const double fraction = std::frexp(std::fabs(std::trunc(value)), &exponent);
   if (exponent <= 0) return BigInt(0);
   BigInt out(static_cast<int64_t>(std::ldexp(fraction, 53)));
-  if (exponent > 53) out.limbs_ = shift_left(out.limbs_, static_cast<size_t>(exponent - 53));
-  else out = BigInt(static_cast<int64_t>(std::fabs(std::trunc(value))));
+  if (exponent > 53)
+    out.limbs_ = shift_left(out.limbs_, static_cast<size_t>(exponent - 53));
+  else
+    out = BigInt(static_cast<int64_t>(std::fabs(std::trunc(value))));
   out.negative_ = value < 0;
   out.trim();
   return out;
@@ -239,7 +247,8 @@ BigInt operator-(BigInt a) {
 }
 
 BigInt operator+(const BigInt& a, const BigInt& b) {
-  if (a.negative_ == b.negative_) return BigInt::from_limbs(a.negative_, add_magnitude(a.limbs_, b.limbs_));
+  if (a.negative_ == b.negative_)
+    return BigInt::from_limbs(a.negative_, add_magnitude(a.limbs_, b.limbs_));
   const int order = compare_magnitude(a.limbs_, b.limbs_);
   if (order == 0) return BigInt();
   if (order > 0) return BigInt::from_limbs(a.negative_, subtract_magnitude(a.limbs_, b.limbs_));
@@ -249,7 +258,8 @@ BigInt operator+(const BigInt& a, const BigInt& b) {
 BigInt operator-(const BigInt& a, const BigInt& b) { return a + (-BigInt(b)); }
 
 BigInt operator*(const BigInt& a, const BigInt& b) {
-  if (a.bits() + b.bits() > BigInt::kMaxBits + 1) fail_limit("a number in the template grew too large");
+  if (a.bits() + b.bits() > BigInt::kMaxBits + 1)
+    fail_limit("a number in the template grew too large");
   Limbs out(a.limbs_.size() + b.limbs_.size(), 0U);
   for (size_t i = 0; i < a.limbs_.size(); ++i) {
     uint64_t carry = 0;

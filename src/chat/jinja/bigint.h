@@ -8,8 +8,8 @@
 
 namespace spindrift::jinja {
 
-// A whole number of any size with Python's rules: // and % round towards minus infinity. Results above kMaxBits throw
-// TemplateError, so arithmetic in a template stays bounded.
+// A whole number of any size with Python's rules: // and % round towards minus infinity. Results
+// above kMaxBits throw TemplateError, so arithmetic in a template stays bounded.
 class BigInt {
  public:
   static constexpr size_t kMaxBits = 16384;
@@ -25,7 +25,7 @@ class BigInt {
   bool zero() const { return limbs_.empty(); }
   const std::vector<uint32_t>& limbs() const { return limbs_; }
   std::optional<int64_t> to_int64() const;
-  double to_double() const;  // nearest even; infinite when out of range
+  double to_double() const;                         // nearest even; infinite when out of range
   std::string to_string(uint32_t base = 10) const;  // lower-case digits
   size_t bits() const;
 

@@ -5,19 +5,22 @@
 
 namespace spindrift::jinja {
 
-Bound::Bound(const char* function, const Arguments& args, size_t skip, std::initializer_list<const char*> names)
+Bound::Bound(const char* function, const Arguments& args, size_t skip,
+             std::initializer_list<const char*> names)
     : function_(function), names_(names) {
   const size_t given = args.positional.size() - skip;
   if (given > names.size())
-    fail_type(std::string(function) + " takes at most " + std::to_string(names.size()) + " arguments, found " +
-              std::to_string(given));
+    fail_type(std::string(function) + " takes at most " + std::to_string(names.size()) +
+              " arguments, found " + std::to_string(given));
   for (size_t i = 0; i < given; ++i) values_.at(i) = &args.positional[skip + i];
   for (const auto& [name, value] : args.named) {
-    const auto at = std::find_if(names.begin(), names.end(), [&, n = name](const char* p) { return n->view() == p; });
+    const auto at = std::find_if(names.begin(), names.end(),
+                                 [&, n = name](const char* p) { return n->view() == p; });
     if (at == names.end())
       fail_type(std::string(function) + " takes no argument '" + std::string(name->view()) + "'");
     const Value*& slot = values_.at(static_cast<size_t>(at - names.begin()));
-    if (slot != nullptr) fail_type(std::string(function) + " got argument '" + std::string(name->view()) + "' twice");
+    if (slot != nullptr)
+      fail_type(std::string(function) + " got argument '" + std::string(name->view()) + "' twice");
     slot = &value;
   }
 }
@@ -33,7 +36,9 @@ bool Bound::flag(Runtime& rt, size_t parameter, bool fallback) const {
 }
 
 int64_t Bound::whole(size_t parameter, int64_t fallback) const {
-  return values_[parameter] == nullptr ? fallback : clamped_index(*values_[parameter], names_.begin()[parameter]);
+  return values_[parameter] == nullptr
+             ? fallback
+             : clamped_index(*values_[parameter], names_.begin()[parameter]);
 }
 
 Value call_value(Runtime& rt, const Value& callee, const Arguments& args) {

@@ -11,7 +11,8 @@
 
 namespace spindrift::jinja {
 
-// A filter (returns the new value) or a test (returns a bool). args.positional[0] is the value it is applied to.
+// A filter (returns the new value) or a test (returns a bool). args.positional[0] is the value it
+// is applied to.
 struct Builtin {
   std::string_view name;
   Value (*call)(Runtime& rt, const Arguments& args);
@@ -20,13 +21,15 @@ struct Builtin {
 const Builtin* find_filter(std::string_view name);
 const Builtin* find_test(std::string_view name);
 const Function* find_global(std::string_view name);
-// A filter jinja2 has and this engine refuses, because its result cannot be reproduced; empty reason = not one of them.
+// A filter jinja2 has and this engine refuses, because its result cannot be reproduced; empty
+// reason = not one of them.
 std::string_view refused_filter(std::string_view name);
 
 // Attribute and item access with the sandbox's rules: obj.name, obj[key]; undefined when absent.
 Value get_attribute(Runtime& rt, const Value& object, const Str* name);
 Value get_item(Runtime& rt, const Value& object, const Value& key);
-Value get_slice(Runtime& rt, const Value& object, const Value& start, const Value& stop, const Value& step);
+Value get_slice(Runtime& rt, const Value& object, const Value& start, const Value& stop,
+                const Value& step);
 // Whether a method of that name may be called on the object (without making a bound method).
 bool has_method(const Value& object, std::string_view name);
 Value call_method(Runtime& rt, const Value& self, std::string_view name, const Arguments& args);
@@ -60,8 +63,10 @@ class Callee {
 // Matches arguments to parameter names, for one call of a builtin.
 class Bound {
  public:
-  // names: of the parameters that follow the first `skip` positional arguments. Fails on too many, unknown or repeated.
-  Bound(const char* function, const Arguments& args, size_t skip, std::initializer_list<const char*> names);
+  // names: of the parameters that follow the first `skip` positional arguments. Fails on too many,
+  // unknown or repeated.
+  Bound(const char* function, const Arguments& args, size_t skip,
+        std::initializer_list<const char*> names);
   const Value* get(size_t parameter) const { return values_[parameter]; }
   const Value& require(size_t parameter) const;
   bool flag(Runtime& rt, size_t parameter, bool fallback) const;

@@ -39,9 +39,12 @@ struct ViewIter final : Iter {
   bool next(Runtime& rt, Value* item) override {
     if (at >= dict->size) return false;
     const Dict::Entry& entry = dict->entries[at++];
-    if (part == View::Part::kKeys) *item = entry.key;
-    else if (part == View::Part::kValues) *item = entry.value;
-    else *item = rt.tuple(std::array{entry.key, entry.value});
+    if (part == View::Part::kKeys)
+      *item = entry.key;
+    else if (part == View::Part::kValues)
+      *item = entry.value;
+    else
+      *item = rt.tuple(std::array{entry.key, entry.value});
     return true;
   }
   const Dict* dict;
@@ -257,7 +260,9 @@ void DictBuilder::set(const Value& key, const Value& value) {
 
 void DictBuilder::set(std::string_view key, const Value& value) { set(rt_.text(key), value); }
 
-bool DictBuilder::contains(const Value& key) { return locate(key, hash_value(rt_, key)) < entries_.size(); }
+bool DictBuilder::contains(const Value& key) {
+  return locate(key, hash_value(rt_, key)) < entries_.size();
+}
 
 const Dict* DictBuilder::build() {
   auto* entries = rt_.arena().array<Dict::Entry>(entries_.size());
@@ -267,7 +272,8 @@ const Dict* DictBuilder::build() {
     index = rt_.arena().array<uint32_t>(index_.size());
     std::copy(index_.begin(), index_.end(), index);
   }
-  return rt_.arena().make<Dict>(entries, entries_.size(), index, index_.empty() ? 0 : index_.size() - 1);
+  return rt_.arena().make<Dict>(entries, entries_.size(), index,
+                                index_.empty() ? 0 : index_.size() - 1);
 }
 
 }  // namespace spindrift::jinja

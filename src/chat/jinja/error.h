@@ -7,8 +7,9 @@
 
 namespace spindrift::jinja {
 
-// Every failure inside the interpreter travels as this one type: an evaluator is a deep tree walk and a check after each
-// step would drown it. It never leaves Template::parse and Template::render, which turn it into an Error.
+// Every failure inside the interpreter travels as this one type: an evaluator is a deep tree walk
+// and a check after each step would drown it. It never leaves Template::parse and Template::render,
+// which turn it into an Error.
 struct TemplateError {
   ErrorCode code = ErrorCode::kInvalid;
   std::string message;

@@ -19,7 +19,8 @@ struct Frame {
 // Renders a program once. Throws TemplateError.
 class Evaluator final : public Callee {
  public:
-  Evaluator(Runtime& rt, const Program& program, const Dict& context) : rt_(rt), program_(program), context_(context) {}
+  Evaluator(Runtime& rt, const Program& program, const Dict& context)
+      : rt_(rt), program_(program), context_(context) {}
   std::string run();
 
   Value call_macro(const Macro& macro, const Arguments& args) override;
@@ -79,7 +80,8 @@ class Evaluator final : public Callee {
 // Collects output into a string for as long as it lives.
 class Evaluator::Capture {
  public:
-  explicit Capture(Evaluator& evaluator) : evaluator_(evaluator), outer_(std::exchange(evaluator.out_, &text_)) {}
+  explicit Capture(Evaluator& evaluator)
+      : evaluator_(evaluator), outer_(std::exchange(evaluator.out_, &text_)) {}
   ~Capture() { evaluator_.out_ = outer_; }
   Capture(const Capture&) = delete;
   Capture& operator=(const Capture&) = delete;

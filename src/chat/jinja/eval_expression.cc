@@ -155,7 +155,8 @@ void Evaluator::arguments(const Expr& e, Frame& frame, Arguments* args) {
     for (const Value& v : to_vector(rt_, eval(*e.star, frame))) args->positional.push_back(v);
   if (!e.star_star) return;
   const Value more = eval(*e.star_star, frame);
-  if (!more.is(Kind::kDict)) fail_type("the argument after ** must be a mapping, found " + type_name(more));
+  if (!more.is(Kind::kDict))
+    fail_type("the argument after ** must be a mapping, found " + type_name(more));
   for (const Dict::Entry& entry : more.dict->items()) {
     if (!entry.key.is_str()) fail_type("keywords must be strings");
     for (const auto& [name, value] : args->named)

@@ -26,7 +26,8 @@ class Evaluator::FilteredItems final : public Iter {
   }
 
  private:
-  // Stores the item in the filter's own variables and returns it as the loop's target will unpack it again.
+  // Stores the item in the filter's own variables and returns it as the loop's target will unpack
+  // it again.
   Value store(const Expr& target, const Value& v, size_t* name) {
     if (target.kind != ExprKind::kTuple) {
       frame_->slots[s_->test_target[(*name)++].slot] = v;
@@ -79,7 +80,8 @@ int64_t loop_length(Runtime& rt, Loop& loop) {
     rest.push_back(item);
   }
   loop.items = rt.arena().make<VectorItems>(rt.list(rest).list);
-  loop.length = static_cast<int64_t>(rest.size()) + loop.index0 + 1 + (loop.after.is(Kind::kMissing) ? 0 : 1);
+  loop.length =
+      static_cast<int64_t>(rest.size()) + loop.index0 + 1 + (loop.after.is(Kind::kMissing) ? 0 : 1);
   return loop.length;
 }
 
@@ -101,31 +103,38 @@ void Evaluator::for_loop(const Stmt& s, Frame& frame) {
     return;
   }
   Loop* loop = rt_.arena().make<Loop>();
-  *loop = Loop{source, s.test ? Value() : items, -1, 0, -1, Value(), Value(), Value(), Value(), nullptr, nullptr};
+  *loop =
+      Loop{source, s.test ? Value() : items, -1, 0, -1, Value(), Value(), Value(), Value(), nullptr,
+           nullptr};
   iterate_body(s, frame, source, loop);
 }
 
-Value Evaluator::render_recursive(const Stmt& s, Frame* closure, const Value& items, int64_t depth0) {
+Value Evaluator::render_recursive(const Stmt& s, Frame* closure, const Value& items,
+                                  int64_t depth0) {
   const DepthGuard guard(rt_);
   Frame& frame = *new_frame(closure, s.slots);
   Iter* source = iterate(rt_, items);
   if (s.test) source = filtered(s, *closure, source);
   Loop* loop = rt_.arena().make<Loop>();
-  *loop = Loop{source, s.test ? Value() : items, -1, depth0, -1, Value(), Value(), Value(), Value(), &s, closure};
+  *loop =
+      Loop{source, s.test ? Value() : items, -1, depth0, -1, Value(), Value(), Value(), Value(), &s,
+           closure};
   Capture capture(*this);
   iterate_body(s, frame, source, loop);
   return rt_.text(capture.take());
 }
 
 Value Evaluator::call_loop(Loop& loop, const Value& items) {
-  if (loop.recursive == nullptr) fail_type("the loop must have the 'recursive' marker to be called recursively");
+  if (loop.recursive == nullptr)
+    fail_type("the loop must have the 'recursive' marker to be called recursively");
   return render_recursive(*loop.recursive, loop.closure, items, loop.depth0 + 1);
 }
 
 void Evaluator::iterate_body(const Stmt& s, Frame& frame, Iter* items, Loop* loop) {
   Value loop_value = Value::of(Kind::kLoop);
   loop_value.loop = loop;
-  bool to_the_end = false;  // of some iteration: as in jinja2, one that breaks or continues does not keep `else` away
+  bool to_the_end = false;  // of some iteration: as in jinja2, one that breaks or continues does
+                            // not keep `else` away
   Value item;
   while (loop != nullptr ? advance(rt_, *loop) : items->next(rt_, &item)) {
     rt_.tick();

@@ -45,9 +45,12 @@ void Evaluator::enter(const Scope& scope, Frame& frame) {
   for (const Scope::Variable& v : scope.variables) {
     if (v.load == Scope::Load::kParameter) continue;
     Value& target = frame.slots[v.slot];
-    if (v.load == Scope::Load::kResolve) target = context_variable(v.name);
-    else if (v.load == Scope::Load::kAlias) target = slot(frame, v.outer);
-    else target = Value();
+    if (v.load == Scope::Load::kResolve)
+      target = context_variable(v.name);
+    else if (v.load == Scope::Load::kAlias)
+      target = slot(frame, v.outer);
+    else
+      target = Value();
   }
 }
 
@@ -61,7 +64,8 @@ void Evaluator::write(const Value& v) {
   const size_t added = out_->size() - before;
   written_ += added;
   rt_.scanned(added);
-  if (written_ > rt_.limits().output) fail_limit("the template writes more text than a prompt may have");
+  if (written_ > rt_.limits().output)
+    fail_limit("the template writes more text than a prompt may have");
 }
 
 Evaluator::Flow Evaluator::body(const Body& statements, Frame& frame) {
@@ -149,8 +153,10 @@ Evaluator::Flow Evaluator::captured_block(const Stmt& s, Frame& frame) {
     v = rt_.text(text);
   }
   rt_.line = s.line;
-  if (s.kind == StmtKind::kFilterBlock) write(v);
-  else assign(*s.target, v, frame, s.toplevel);
+  if (s.kind == StmtKind::kFilterBlock)
+    write(v);
+  else
+    assign(*s.target, v, frame, s.toplevel);
   leave(s.scope, frame);
   return Flow::kNext;
 }
@@ -200,7 +206,8 @@ Value Evaluator::new_macro(const Stmt& s, Frame& frame) {
 Value Evaluator::call_macro(const Macro& macro, const Arguments& args) {
   const DepthGuard guard(rt_);
   const Stmt& s = *macro.node;
-  const std::string label = macro.name == nullptr ? "the caller" : "macro '" + std::string(macro.name->view()) + "'";
+  const std::string label =
+      macro.name == nullptr ? "the caller" : "macro '" + std::string(macro.name->view()) + "'";
   Frame& frame = *new_frame(macro.closure, s.slots);
   std::vector<std::pair<const Str*, Value>> named = args.named;
   const auto take = [&](std::string_view name, Value* v) {
@@ -215,7 +222,8 @@ Value Evaluator::call_macro(const Macro& macro, const Arguments& args) {
   const size_t wanted = s.parameters.size();
   const size_t given = std::min(args.positional.size(), wanted);
   bool found_caller = s.explicit_caller && given == wanted;
-  std::vector<Value> values(args.positional.begin(), args.positional.begin() + static_cast<std::ptrdiff_t>(given));
+  std::vector<Value> values(args.positional.begin(),
+                            args.positional.begin() + static_cast<std::ptrdiff_t>(given));
   for (size_t i = given; i < wanted; ++i) {
     Value v;
     take(s.parameters[i].name->view(), &v);
@@ -235,8 +243,10 @@ Value Evaluator::call_macro(const Macro& macro, const Arguments& args) {
     fail_type(label + " takes no argument '" + std::string(named.front().first->view()) + "'");
   }
   const auto extra = std::span(args.positional).subspan(given);
-  if (s.varargs_ref.slot >= 0) slot(frame, s.varargs_ref) = rt_.tuple(extra);
-  else if (!extra.empty()) fail_type(label + " takes at most " + std::to_string(wanted) + " arguments");
+  if (s.varargs_ref.slot >= 0)
+    slot(frame, s.varargs_ref) = rt_.tuple(extra);
+  else if (!extra.empty())
+    fail_type(label + " takes at most " + std::to_string(wanted) + " arguments");
 
   for (size_t i = 0; i < wanted; ++i) slot(frame, s.parameters[i].ref) = values[i];
   enter(s.scope, frame);

@@ -14,7 +14,8 @@ std::span<const Builtin> select_filters();
 // str(v) as a Str: the text itself when it is one.
 const Str* soft_text(Runtime& rt, const Value& v);
 
-// Reads `attribute` of items as filters do: "a.b.0" walks attributes and indices, a number is an index.
+// Reads `attribute` of items as filters do: "a.b.0" walks attributes and indices, a number is an
+// index.
 class AttributePath {
  public:
   // fallback replaces an undefined step, null = none.

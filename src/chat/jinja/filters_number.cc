@@ -13,8 +13,8 @@ namespace {
 
 const Value& subject(const Arguments& args) { return args.positional[0]; }
 
-// Text as int() and float() read it: white space off, digits of any script as ASCII, single underscores between digits
-// gone; nullopt when an underscore is misplaced.
+// Text as int() and float() read it: white space off, digits of any script as ASCII, single
+// underscores between digits gone; nullopt when an underscore is misplaced.
 std::optional<std::string> plain_number(std::string_view text) {
   text = strip(text, std::nullopt, true, true);
   std::string out;
@@ -25,7 +25,8 @@ std::optional<std::string> plain_number(std::string_view text) {
       out.push_back(static_cast<char>('0' + digit));
     } else if (c == '_') {
       const bool after = !out.empty() && std::isalnum(static_cast<unsigned char>(out.back())) != 0;
-      const bool before = at < text.size() && (std::isalnum(static_cast<unsigned char>(text[at])) != 0);
+      const bool before =
+          at < text.size() && (std::isalnum(static_cast<unsigned char>(text[at])) != 0);
       if (!after || !before) return std::nullopt;
     } else if (c >= 0x80) {
       return std::nullopt;
@@ -40,7 +41,8 @@ std::optional<double> parse_float(std::string_view text) {
   const auto plain = plain_number(text);
   if (!plain || plain->empty()) return std::nullopt;
   for (char c : *plain)
-    if (c == 'x' || c == 'X' || c == '(' || c == ' ') return std::nullopt;  // strtod knows more than float()
+    if (c == 'x' || c == 'X' || c == '(' || c == ' ')
+      return std::nullopt;  // strtod knows more than float()
   char* end = nullptr;
   const double value = std::strtod(plain->c_str(), &end);
   if (end != plain->c_str() + plain->size()) return std::nullopt;
@@ -57,19 +59,23 @@ std::optional<BigInt> parse_whole(std::string_view text, int64_t base) {
     negative = digits[0] == '-';
     digits.remove_prefix(1);
   }
-  const char letter = digits.size() > 2 && digits[0] == '0' ? static_cast<char>(digits[1] | 0x20) : '\0';
+  const char letter =
+      digits.size() > 2 && digits[0] == '0' ? static_cast<char>(digits[1] | 0x20) : '\0';
   const int64_t named = letter == 'x' ? 16 : (letter == 'o' ? 8 : (letter == 'b' ? 2 : 0));
   if (named != 0 && (base == 0 || base == named)) {
     base = named;
     digits.remove_prefix(2);
   } else if (base == 0) {
-    if (digits.size() > 1 && digits[0] == '0' && digits.find_first_not_of('0') != std::string_view::npos)
+    if (digits.size() > 1 && digits[0] == '0' &&
+        digits.find_first_not_of('0') != std::string_view::npos)
       return std::nullopt;
     base = 10;
   }
   if (digits.empty()) return std::nullopt;
   for (char c : digits) {
-    const int digit = c >= '0' && c <= '9' ? c - '0' : ((c | 0x20) >= 'a' && (c | 0x20) <= 'z' ? (c | 0x20) - 'a' + 10 : 99);
+    const int digit = c >= '0' && c <= '9'
+                          ? c - '0'
+                          : ((c | 0x20) >= 'a' && (c | 0x20) <= 'z' ? (c | 0x20) - 'a' + 10 : 99);
     if (digit >= base) return std::nullopt;
   }
   if (digits.size() > 4300) return std::nullopt;
@@ -174,13 +180,15 @@ Value round_filter(Runtime& rt, const Arguments& args) {
     if (precision >= 0) return rt.whole(to_big(v));
     return rt.whole(round_whole(to_big(v), static_cast<uint64_t>(-precision)));
   }
-  if (method != "ceil" && method != "floor") fail("round: the method must be common, ceil or floor");
+  if (method != "ceil" && method != "floor")
+    fail("round: the method must be common, ceil or floor");
   const Value power = arithmetic(rt, Op::kPower, Value::of(int64_t{10}), Value::of(precision));
   const Value scaled = arithmetic(rt, Op::kMultiply, v, power);
   Value cut = scaled;
   if (scaled.is(Kind::kFloat)) {
     if (!std::isfinite(scaled.real)) fail("round needs a finite number");
-    cut = rt.whole(BigInt::from_double_trunc(method == "ceil" ? std::ceil(scaled.real) : std::floor(scaled.real)));
+    cut = rt.whole(BigInt::from_double_trunc(method == "ceil" ? std::ceil(scaled.real)
+                                                              : std::floor(scaled.real)));
   }
   return arithmetic(rt, Op::kDivide, cut, power);
 }

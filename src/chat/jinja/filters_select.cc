@@ -24,7 +24,8 @@ struct Passed {
 };
 
 Passed keep(Runtime& rt, const Arguments& args, size_t skip) {
-  const Value positional = rt.list(std::span(args.positional).subspan(std::min(skip, args.positional.size())));
+  const Value positional =
+      rt.list(std::span(args.positional).subspan(std::min(skip, args.positional.size())));
   using Named = std::pair<const Str*, Value>;
   auto* named = static_cast<Named*>(rt.arena().allocate(args.named.size() * sizeof(Named)));
   std::uninitialized_copy(args.named.begin(), args.named.end(), named);
@@ -37,7 +38,9 @@ const Value& subject(const Arguments& args) { return args.positional[0]; }
 struct Path {
   const Value* attribute;  // null = the item itself
   const Value* fallback;   // null = none
-  Value of(Runtime& rt, const Value& item) const { return AttributePath(rt, attribute, fallback).of(rt, item); }
+  Value of(Runtime& rt, const Value& item) const {
+    return AttributePath(rt, attribute, fallback).of(rt, item);
+  }
 };
 
 const Value* kept(Runtime& rt, const Value& v) { return rt.arena().make<Value>(v); }
@@ -68,7 +71,8 @@ struct MapFilter final : Iter {
 };
 
 struct Select final : Iter {
-  Select(Iter* i, Path p, const Builtin* t, Passed a, bool w) : items(i), path(p), test(t), passed(a), wanted(w) {}
+  Select(Iter* i, Path p, const Builtin* t, Passed a, bool w)
+      : items(i), path(p), test(t), passed(a), wanted(w) {}
   bool next(Runtime& rt, Value* item) override {
     const DepthGuard guard(rt);
     while (items->next(rt, item)) {
@@ -101,7 +105,8 @@ struct Unique final : Iter {
       if (fold) key = ignore_case(rt, key);
       Seen*& bucket = buckets[hash_value(rt, key) % std::size(buckets)];
       bool found = false;
-      for (const Seen* seen = bucket; seen != nullptr && !found; seen = seen->next) found = equals(rt, seen->key, key);
+      for (const Seen* seen = bucket; seen != nullptr && !found; seen = seen->next)
+        found = equals(rt, seen->key, key);
       if (found) continue;
       bucket = rt.arena().make<Seen>(key, bucket);
       return true;
@@ -121,8 +126,10 @@ struct Nothing final : Iter {
 const Builtin* named_builtin(const Value& name, bool filter) {
   if (name.is_undefined()) fail_undefined(name);
   const std::string label = name.is_str() ? std::string(name.text()) : type_name(name);
-  const Builtin* found = !name.is_str() ? nullptr : (filter ? find_filter(label) : find_test(label));
-  if (found == nullptr) fail(std::string(filter ? "no filter" : "no test") + " named '" + label + "'");
+  const Builtin* found =
+      !name.is_str() ? nullptr : (filter ? find_filter(label) : find_test(label));
+  if (found == nullptr)
+    fail(std::string(filter ? "no filter" : "no test") + " named '" + label + "'");
   return found;
 }
 
@@ -130,12 +137,14 @@ Value map(Runtime& rt, const Arguments& args) {
   const Value& v = subject(args);
   if (!truthy(rt, v)) return Runtime::generator(rt.arena().make<Nothing>());
   Iter* items = iterate(rt, v);
-  const bool by_attribute =
-      args.positional.size() == 1 &&
-      std::any_of(args.named.begin(), args.named.end(), [](const auto& n) { return n.first->view() == "attribute"; });
+  const bool by_attribute = args.positional.size() == 1 &&
+                            std::any_of(args.named.begin(), args.named.end(), [](const auto& n) {
+                              return n.first->view() == "attribute";
+                            });
   if (by_attribute) {
     const Bound bound("map", args, 1, {"attribute", "default"});
-    const Value* fallback = bound.get(1) != nullptr && !bound.get(1)->is_none() ? kept(rt, *bound.get(1)) : nullptr;
+    const Value* fallback =
+        bound.get(1) != nullptr && !bound.get(1)->is_none() ? kept(rt, *bound.get(1)) : nullptr;
     const Path path{bound.get(0)->is_none() ? nullptr : kept(rt, *bound.get(0)), fallback};
     return Runtime::generator(rt.arena().make<MapAttribute>(items, path));
   }
@@ -155,8 +164,10 @@ Value select_with(Runtime& rt, const Arguments& args, bool wanted, bool by_attri
     if (!args.positional[next].is_none()) path.attribute = kept(rt, args.positional[next]);
     ++next;
   }
-  const Builtin* test = args.positional.size() > next ? named_builtin(args.positional[next], false) : nullptr;
-  return Runtime::generator(rt.arena().make<Select>(items, path, test, keep(rt, args, next + 1), wanted));
+  const Builtin* test =
+      args.positional.size() > next ? named_builtin(args.positional[next], false) : nullptr;
+  return Runtime::generator(
+      rt.arena().make<Select>(items, path, test, keep(rt, args, next + 1), wanted));
 }
 
 Value select(Runtime& rt, const Arguments& args) { return select_with(rt, args, true, false); }
@@ -166,9 +177,10 @@ Value rejectattr(Runtime& rt, const Arguments& args) { return select_with(rt, ar
 
 Value unique(Runtime& rt, const Arguments& args) {
   const Bound bound("unique", args, 1, {"case_sensitive", "attribute"});
-  const Value* attribute = bound.get(1) != nullptr && !bound.get(1)->is_none() ? kept(rt, *bound.get(1)) : nullptr;
-  return Runtime::generator(rt.arena().make<Unique>(iterate(rt, subject(args)), Path{attribute, nullptr},
-                                                    !bound.flag(rt, 0, false)));
+  const Value* attribute =
+      bound.get(1) != nullptr && !bound.get(1)->is_none() ? kept(rt, *bound.get(1)) : nullptr;
+  return Runtime::generator(rt.arena().make<Unique>(
+      iterate(rt, subject(args)), Path{attribute, nullptr}, !bound.flag(rt, 0, false)));
 }
 
 constexpr Builtin kFilters[] = {

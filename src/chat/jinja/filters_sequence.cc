@@ -54,16 +54,22 @@ Value join(Runtime& rt, const Arguments& args) {
 Value first(Runtime& rt, const Arguments& args) {
   const Bound bound("first", args, 1, {});
   Value item;
-  return iterate(rt, subject(args))->next(rt, &item) ? item : rt.undefined("no first item, the sequence was empty");
+  return iterate(rt, subject(args))->next(rt, &item)
+             ? item
+             : rt.undefined("no first item, the sequence was empty");
 }
 
-bool reversible(const Value& v) { return iterable(v) && !v.is(Kind::kIter) && !v.is_undefined() && !v.is(Kind::kLoop); }
+bool reversible(const Value& v) {
+  return iterable(v) && !v.is(Kind::kIter) && !v.is_undefined() && !v.is(Kind::kLoop);
+}
 
 Value last(Runtime& rt, const Arguments& args) {
   const Bound bound("last", args, 1, {});
   const Value& v = subject(args);
-  // An undefined value has a length of 0 and items by number, which is all that reversed() asks for.
-  if (!reversible(v) && !v.is_undefined()) fail_type("a value of type " + type_name(v) + " has no last item");
+  // An undefined value has a length of 0 and items by number, which is all that reversed() asks
+  // for.
+  if (!reversible(v) && !v.is_undefined())
+    fail_type("a value of type " + type_name(v) + " has no last item");
   if (v.is_str() || v.is_sequence() || v.is(Kind::kRange)) {
     if (length_of(v) > 0) return get_item(rt, v, Value::of(int64_t{-1}));
   } else if (!v.is_undefined()) {
@@ -134,7 +140,8 @@ Value sort(Runtime& rt, const Arguments& args) {
   std::vector<AttributePath> paths;
   std::vector<Value> names;
   if (given(bound.get(2)) && bound.get(2)->is_str()) {
-    for (std::string_view name : split(bound.get(2)->text(), ",", -1, false)) names.push_back(rt.text(name));
+    for (std::string_view name : split(bound.get(2)->text(), ",", -1, false))
+      names.push_back(rt.text(name));
     for (const Value& name : names) paths.emplace_back(rt, &name, nullptr);
   } else {
     paths.emplace_back(rt, given(bound.get(2)) ? bound.get(2) : nullptr, nullptr);
@@ -164,7 +171,8 @@ Value dictsort(Runtime& rt, const Arguments& args) {
   std::vector<Keyed> items;
   for (const Dict::Entry& entry : v.dict->items()) {
     const Value& key = by == "key" ? entry.key : entry.value;
-    items.push_back({fold ? ignore_case(rt, key) : key, rt.tuple(std::array{entry.key, entry.value})});
+    items.push_back(
+        {fold ? ignore_case(rt, key) : key, rt.tuple(std::array{entry.key, entry.value})});
   }
   sort_keyed(rt, &items, bound.flag(rt, 2, false));
   return rt.list(items_of(items));
@@ -198,7 +206,8 @@ Value extreme(Runtime& rt, const Arguments& args, const char* name, bool largest
   if (items.empty()) return rt.undefined("no aggregated item, the sequence was empty");
   size_t best = 0;
   for (size_t i = 1; i < items.size(); ++i)
-    if (compare(rt, largest ? Order::kGreater : Order::kLess, items[i].key, items[best].key)) best = i;
+    if (compare(rt, largest ? Order::kGreater : Order::kLess, items[i].key, items[best].key))
+      best = i;
   return items[best].item;
 }
 Value min_filter(Runtime& rt, const Arguments& args) { return extreme(rt, args, "min", false); }
@@ -220,7 +229,8 @@ Value items(Runtime& rt, const Arguments& args) {
   if (v.is_undefined()) return generator_of(rt, {});
   if (!v.is(Kind::kDict)) fail_type("items needs a mapping, found " + type_name(v));
   std::vector<Value> pairs;
-  for (const Dict::Entry& entry : v.dict->items()) pairs.push_back(rt.tuple(std::array{entry.key, entry.value}));
+  for (const Dict::Entry& entry : v.dict->items())
+    pairs.push_back(rt.tuple(std::array{entry.key, entry.value}));
   return generator_of(rt, pairs);
 }
 
@@ -304,7 +314,8 @@ constexpr Builtin kFilters[] = {
 
 }  // namespace
 
-AttributePath::AttributePath(Runtime& rt, const Value* attribute, const Value* fallback) : fallback_(fallback) {
+AttributePath::AttributePath(Runtime& rt, const Value* attribute, const Value* fallback)
+    : fallback_(fallback) {
   if (attribute == nullptr) return;
   if (!attribute->is_str()) {
     steps_.push_back(*attribute);

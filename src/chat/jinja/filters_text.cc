@@ -105,7 +105,8 @@ Value indent(Runtime& rt, const Arguments& args) {
     blanks = width->text();
   } else {
     const int64_t count = bound.whole(0, 4);
-    if (count > static_cast<int64_t>(rt.limits().text)) fail_limit("a text in the template grew too large");
+    if (count > static_cast<int64_t>(rt.limits().text))
+      fail_limit("a text in the template grew too large");
     blanks.assign(static_cast<size_t>(std::max<int64_t>(0, count)), ' ');
   }
   const bool first = bound.flag(rt, 1, false);
@@ -129,19 +130,24 @@ Value truncate(Runtime& rt, const Arguments& args) {
   const Value& v = subject(args);
   const int64_t length = bound.whole(0, 255);
   const Value* end_value = bound.get(2);
-  if (end_value != nullptr && !end_value->is_str()) fail_type("the end of truncate must be a string");
+  if (end_value != nullptr && !end_value->is_str())
+    fail_type("the end of truncate must be a string");
   const std::string end(end_value == nullptr ? "..." : end_value->text());
   const auto end_length = static_cast<int64_t>(count_code_points(end));
   const Value* leeway_value = bound.get(3);
-  const int64_t leeway =
-      leeway_value == nullptr || leeway_value->is_none() ? 5 : clamped_index(*leeway_value, "leeway");
+  const int64_t leeway = leeway_value == nullptr || leeway_value->is_none()
+                             ? 5
+                             : clamped_index(*leeway_value, "leeway");
   if (length < end_length) fail("truncate: the length must be at least that of the end");
   if (leeway < 0) fail("truncate: the leeway must not be negative");
   if (v.is_undefined()) return v;
   if (!v.is_str()) fail_type("truncate needs text, found " + type_name(v));
-  if (static_cast<int64_t>(v.str->length) <= length || static_cast<int64_t>(v.str->length) - length <= leeway) return v;
+  if (static_cast<int64_t>(v.str->length) <= length ||
+      static_cast<int64_t>(v.str->length) - length <= leeway)
+    return v;
   rt.scanned(v.str->size);
-  std::string_view kept = v.text().substr(0, byte_offset(v.text(), static_cast<size_t>(length - end_length)));
+  std::string_view kept =
+      v.text().substr(0, byte_offset(v.text(), static_cast<size_t>(length - end_length)));
   if (!bound.flag(rt, 1, false)) kept = kept.substr(0, std::min(kept.rfind(' '), kept.size()));
   return rt.text(std::string(kept) + end, v.str->markup);
 }
@@ -165,7 +171,9 @@ Value format_filter(Runtime& rt, const Arguments& args) {
   if (args.positional.size() > 1 && !args.named.empty())
     fail("format cannot take positional and keyword arguments at the same time");
   if (args.named.empty())
-    return rt.text(format_percent(rt, text->view(), rt.tuple(std::span(args.positional).subspan(1))), text->markup);
+    return rt.text(
+        format_percent(rt, text->view(), rt.tuple(std::span(args.positional).subspan(1))),
+        text->markup);
   DictBuilder named(rt);
   for (const auto& [name, value] : args.named) named.set(Value::of(name), value);
   return rt.text(format_percent(rt, text->view(), Value::of(named.build())), text->markup);
@@ -175,8 +183,8 @@ std::string quote_url(std::string_view text, bool query) {
   static constexpr std::string_view kHex = "0123456789ABCDEF";
   std::string out;
   for (char c : text) {
-    const bool plain = (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') || c == '_' || c == '.' ||
-                       c == '-' || c == '~' || (c == '/' && !query);
+    const bool plain = (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') ||
+                       c == '_' || c == '.' || c == '-' || c == '~' || (c == '/' && !query);
     if (plain) {
       out.push_back(c);
     } else if (c == ' ' && query) {
@@ -280,7 +288,8 @@ JsonStyle json_style(Runtime& rt, const Bound& bound) {
   const Value* separators = bound.get(2);
   if (separators != nullptr && !separators->is_none()) {
     const std::vector<Value> two = to_vector(rt, *separators);
-    if (two.size() != 2 || !two[0].is_str() || !two[1].is_str()) fail_type("tojson: separators must be two texts");
+    if (two.size() != 2 || !two[0].is_str() || !two[1].is_str())
+      fail_type("tojson: separators must be two texts");
     style.item_separator = two[0].text();
     style.key_separator = two[1].text();
   }
@@ -320,7 +329,9 @@ constexpr Builtin kFilters[] = {
 
 }  // namespace
 
-const Str* soft_text(Runtime& rt, const Value& v) { return v.is_str() ? v.str : rt.str(to_str(rt, v)); }
+const Str* soft_text(Runtime& rt, const Value& v) {
+  return v.is_str() ? v.str : rt.str(to_str(rt, v));
+}
 
 std::span<const Builtin> text_filters() { return kFilters; }
 

@@ -49,8 +49,8 @@ std::string group(std::string_view digits, char separator, size_t every) {
 }
 
 // Sign, prefix (0x) and digits (integer digits, then the rest from `tail`) laid out in the width.
-std::string lay_out(const Spec& spec, bool negative, std::string_view prefix, std::string digits, std::string_view tail,
-                    size_t group_size = 3) {
+std::string lay_out(const Spec& spec, bool negative, std::string_view prefix, std::string digits,
+                    std::string_view tail, size_t group_size = 3) {
   std::string head = negative ? "-" : (spec.sign == '+' ? "+" : (spec.sign == ' ' ? " " : ""));
   head += prefix;
   const bool inside = spec.align == '=' || (spec.align == '\0' && spec.zero);
@@ -110,11 +110,13 @@ std::string format_float(const Spec& spec, double v) {
   } else if (spec.type == '\0') {
     text = float_digits(v, 'g', std::max<int64_t>(1, *spec.precision), spec.alternate);
     if (std::isfinite(v)) {
-      // Without a type, a fixed-point result keeps one digit after the point, and the exponent form starts one earlier.
+      // Without a type, a fixed-point result keeps one digit after the point, and the exponent form
+      // starts one earlier.
       const size_t e = text.find('e');
       const double magnitude = std::fabs(v);
       if (e == std::string::npos) {
-        if (magnitude >= std::pow(10.0, static_cast<double>(std::max<int64_t>(1, *spec.precision) - 1)) &&
+        if (magnitude >=
+                std::pow(10.0, static_cast<double>(std::max<int64_t>(1, *spec.precision) - 1)) &&
             text.find('.') == std::string::npos && magnitude != 0.0) {
           text = float_digits(v, 'e', std::max<int64_t>(1, *spec.precision) - 1, spec.alternate);
           const size_t exponent = text.find('e');
@@ -142,11 +144,12 @@ std::string format_float(const Spec& spec, double v) {
 }
 
 std::string whole_digits(const BigInt& v, char type, std::string* prefix, bool alternate) {
-  const uint32_t base = type == 'x' || type == 'X' ? 16 : (type == 'o' ? 8 : (type == 'b' ? 2 : 10));
+  const uint32_t base =
+      type == 'x' || type == 'X' ? 16 : (type == 'o' ? 8 : (type == 'b' ? 2 : 10));
   std::string digits = (v.negative() ? -v : v).to_string(base);
-  if (type == 'X') std::transform(digits.begin(), digits.end(), digits.begin(), [](char c) {
-    return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c;
-  });
+  if (type == 'X')
+    std::transform(digits.begin(), digits.end(), digits.begin(),
+                   [](char c) { return c >= 'a' && c <= 'z' ? static_cast<char>(c - 32) : c; });
   if (alternate && base != 10) *prefix = std::string("0") + type;
   return digits;
 }
@@ -207,7 +210,8 @@ Spec parse_spec(std::string_view text) {
   spec.width = read_number(text, &at);
   spec.grouping = take(",_");
   if (take(".") != '\0') {
-    if (at == text.size() || text[at] < '0' || text[at] > '9') fail("format specifier is missing its precision");
+    if (at == text.size() || text[at] < '0' || text[at] > '9')
+      fail("format specifier is missing its precision");
     spec.precision = read_number(text, &at);
   }
   if (at < text.size()) spec.type = text[at++];
@@ -225,7 +229,8 @@ std::string ascii_repr(Runtime& rt, const Value& v) {
       continue;
     }
     char escape[12];
-    std::snprintf(escape, sizeof escape, c < 0x100 ? "\\x%02x" : (c < 0x10000 ? "\\u%04x" : "\\U%08x"),
+    std::snprintf(escape, sizeof escape,
+                  c < 0x100 ? "\\x%02x" : (c < 0x10000 ? "\\u%04x" : "\\U%08x"),
                   static_cast<unsigned>(c));
     out += escape;
   }
@@ -241,7 +246,8 @@ void check_size(Runtime& rt, const std::string& out) {
 
 class Percent {
  public:
-  Percent(Runtime& rt, std::string_view format, const Value& args) : rt_(rt), format_(format), args_(args) {}
+  Percent(Runtime& rt, std::string_view format, const Value& args)
+      : rt_(rt), format_(format), args_(args) {}
 
   std::string run() {
     for (at_ = 0; at_ < format_.size();) {
@@ -252,8 +258,9 @@ class Percent {
       check_size(rt_, out_);
     }
     // A single list or dict counts as a mapping, of which not every entry need be used.
-    const bool all = args_.is(Kind::kTuple) ? next_ >= args_.list->size
-                                            : (next_ > 0 || args_.is(Kind::kDict) || args_.is(Kind::kList));
+    const bool all = args_.is(Kind::kTuple)
+                         ? next_ >= args_.list->size
+                         : (next_ > 0 || args_.is(Kind::kDict) || args_.is(Kind::kList));
     if (!all) fail_type("not all arguments converted during string formatting");
     return std::move(out_);
   }
@@ -282,7 +289,8 @@ class Percent {
       if (close == std::string_view::npos) fail("incomplete format key");
       if (!args_.is(Kind::kDict)) fail_type("format requires a mapping");
       const Value* v = find(*args_.dict, format_.substr(at_ + 1, close - at_ - 1));
-      if (v == nullptr) fail("format: no key '" + std::string(format_.substr(at_ + 1, close - at_ - 1)) + "'");
+      if (v == nullptr)
+        fail("format: no key '" + std::string(format_.substr(at_ + 1, close - at_ - 1)) + "'");
       mapped_value_ = *v;
       at_ = close + 1;
     }
@@ -327,7 +335,8 @@ class Percent {
     if (now() != '*') return read_number(format_, &at_);
     ++at_;
     const int64_t n = index_of(argument(), "a format width");
-    if (n > kMaxWidth || n < -kMaxWidth) fail_limit("a format asks for a width or precision of more than 65536");
+    if (n > kMaxWidth || n < -kMaxWidth)
+      fail_limit("a format asks for a width or precision of more than 65536");
     return n;
   }
 
@@ -385,9 +394,12 @@ class Percent {
     if (v.is_undefined()) fail_undefined(v);
     BigInt n;
     const bool decimal = type == 'd' || type == 'i' || type == 'u';
-    if (v.is_whole()) n = to_big(v);
-    else if (v.is(Kind::kFloat) && decimal && std::isfinite(v.real)) n = BigInt::from_double_trunc(v.real);
-    else fail_type("a number is required for %" + std::string(1, type));
+    if (v.is_whole())
+      n = to_big(v);
+    else if (v.is(Kind::kFloat) && decimal && std::isfinite(v.real))
+      n = BigInt::from_double_trunc(v.real);
+    else
+      fail_type("a number is required for %" + std::string(1, type));
     std::string prefix;
     std::string digits = whole_digits(n, decimal ? 'd' : type, &prefix, spec.alternate);
     if (spec.precision && static_cast<size_t>(*spec.precision) > digits.size())
@@ -457,11 +469,16 @@ class Braces {
     Value v = lookup(text.substr(0, end));
     std::string_view rest = text.substr(end);
     if (!rest.empty() && rest[0] == '!') {
-      if (rest.size() < 2 || (rest.size() > 2 && rest[2] != ':')) fail("format: expected ':' after the conversion");
-      if (rest[1] == 's') v = rt_.text(to_str(rt_, v));
-      else if (rest[1] == 'r') v = rt_.text(to_repr(rt_, v));
-      else if (rest[1] == 'a') v = rt_.text(ascii_repr(rt_, v));
-      else fail("format: unknown conversion");
+      if (rest.size() < 2 || (rest.size() > 2 && rest[2] != ':'))
+        fail("format: expected ':' after the conversion");
+      if (rest[1] == 's')
+        v = rt_.text(to_str(rt_, v));
+      else if (rest[1] == 'r')
+        v = rt_.text(to_repr(rt_, v));
+      else if (rest[1] == 'a')
+        v = rt_.text(ascii_repr(rt_, v));
+      else
+        fail("format: unknown conversion");
       rest.remove_prefix(2);
     }
     const std::string spec = rest.empty() ? "" : run(rest.substr(1), depth - 1);
@@ -506,18 +523,21 @@ class Braces {
   Value first(std::string_view name) {
     int64_t number = 0;
     if (name.empty()) {
-      if (manual_) fail("format: cannot switch from manual field specification to automatic field numbering");
+      if (manual_)
+        fail("format: cannot switch from manual field specification to automatic field numbering");
       automatic_ = true;
       number = next_++;
     } else if (whole_number(name, &number)) {
-      if (automatic_) fail("format: cannot switch from automatic field numbering to manual field specification");
+      if (automatic_)
+        fail("format: cannot switch from automatic field numbering to manual field specification");
       manual_ = true;
     } else {
       for (const auto& [other, value] : args_.named)
         if (other->view() == name) return value;
       fail("format: no argument named '" + std::string(name) + "'");
     }
-    if (number >= static_cast<int64_t>(args_.positional.size())) fail("format: not enough arguments");
+    if (number >= static_cast<int64_t>(args_.positional.size()))
+      fail("format: not enough arguments");
     return args_.positional[static_cast<size_t>(number)];
   }
 
@@ -541,20 +561,24 @@ std::string format_braces(Runtime& rt, std::string_view format, const Arguments&
 std::string format_value(Runtime& rt, const Value& v, std::string_view spec_text) {
   if (spec_text.empty()) return to_str(rt, v);
   rt.tick(16);
-  if (!v.is_str() && !v.is_number()) fail_type("unsupported format string for a value of type " + type_name(v));
+  if (!v.is_str() && !v.is_number())
+    fail_type("unsupported format string for a value of type " + type_name(v));
   const Spec spec = parse_spec(spec_text);
   static constexpr std::string_view kFloatTypes = "eEfFgG%";
   if (v.is_str()) {
-    if (spec.type != '\0' && spec.type != 's') fail("unknown format code '" + std::string(1, spec.type) + "' for text");
+    if (spec.type != '\0' && spec.type != 's')
+      fail("unknown format code '" + std::string(1, spec.type) + "' for text");
     if (spec.sign != '-' || spec.alternate || spec.grouping != '\0' || spec.align == '=')
       fail("a format of numbers was given for text");
     std::string_view text = v.text();
-    if (spec.precision) text = text.substr(0, byte_offset(text, static_cast<size_t>(*spec.precision)));
+    if (spec.precision)
+      text = text.substr(0, byte_offset(text, static_cast<size_t>(*spec.precision)));
     Spec laid = spec;
     if (spec.zero && spec.align == '\0') laid.fill = "0";
     return pad(laid, text, '<');
   }
-  const bool float_type = kFloatTypes.find(spec.type) != std::string_view::npos && spec.type != '\0';
+  const bool float_type =
+      kFloatTypes.find(spec.type) != std::string_view::npos && spec.type != '\0';
   if (v.is(Kind::kFloat)) {
     if (spec.type != '\0' && spec.type != 'n' && !float_type)
       fail("unknown format code '" + std::string(1, spec.type) + "' for a float");

@@ -17,20 +17,23 @@ Value range(Runtime& rt, const Arguments& args) {
   const size_t count = args.positional.size();
   for (size_t i = 0; i < count; ++i) {
     const int64_t v = index_of(args.positional[i], "a range bound");
-    constexpr int64_t kFar = int64_t{1} << 40;  // keeps the arithmetic below exact; no shorter range lies beyond
+    constexpr int64_t kFar =
+        int64_t{1} << 40;  // keeps the arithmetic below exact; no shorter range lies beyond
     if (v > kFar || v < -kFar) fail("range: a bound is too large");
     bounds[count == 1 ? 1 : i] = v;
   }
   if (bounds[2] == 0) fail("range: the step must not be zero");
   Value v = Value::of(Kind::kRange);
   v.range = rt.arena().make<Range>(bounds[0], bounds[1], bounds[2]);
-  if (v.range->size() > kMaxRange) fail("range too big: the sandbox blocks ranges of more than 100000 items");
+  if (v.range->size() > kMaxRange)
+    fail("range too big: the sandbox blocks ranges of more than 100000 items");
   return v;
 }
 
 // dict(mapping or pairs, name=value ...), in order.
 void fill(Runtime& rt, const char* function, const Arguments& args, DictBuilder* dict) {
-  if (args.positional.size() > 1) fail_type(std::string(function) + " takes at most one positional argument");
+  if (args.positional.size() > 1)
+    fail_type(std::string(function) + " takes at most one positional argument");
   if (!args.positional.empty()) {
     const Value& from = args.positional[0];
     if (from.is(Kind::kDict)) {
@@ -87,12 +90,13 @@ Value raise_exception(Runtime& rt, const Arguments& args) {
   fail("the template refuses: " + to_str(rt, bound.require(0)));
 }
 
-// datetime.now().strftime(format): the C library's directives, %f of Python, and nothing for a zone, which a naive
-// datetime has not.
+// datetime.now().strftime(format): the C library's directives, %f of Python, and nothing for a
+// zone, which a naive datetime has not.
 Value strftime_now(Runtime& rt, const Arguments& args) {
   const Bound bound("strftime_now", args, 0, {"format"});
   const Value& format_value = bound.require(0);
-  if (!format_value.is_str()) fail_type("strftime_now needs a text, found " + type_name(format_value));
+  if (!format_value.is_str())
+    fail_type("strftime_now needs a text, found " + type_name(format_value));
   std::string format;
   const std::string_view given = format_value.text();
   if (given.size() > 1024) fail_limit("strftime_now: the format is too long");
@@ -111,7 +115,8 @@ Value strftime_now(Runtime& rt, const Arguments& args) {
       format.push_back(directive);
     }
   }
-  format.push_back('.');  // strftime returns 0 both for an empty result and for one that does not fit
+  format.push_back(
+      '.');  // strftime returns 0 both for an empty result and for one that does not fit
   std::string out(16 * format.size() + 64, '\0');
   const size_t size = std::strftime(out.data(), out.size(), format.c_str(), &rt.now);
   if (size == 0) fail("strftime_now: the result is too long");
@@ -121,9 +126,14 @@ Value strftime_now(Runtime& rt, const Arguments& args) {
 }
 
 constexpr Function kGlobals[] = {
-    {"range", range},       {"dict", dict},     {"namespace", namespace_function},
-    {"cycler", cycler},     {"joiner", joiner}, {"raise_exception", raise_exception},
-    {"lipsum", lipsum},     {"strftime_now", strftime_now},
+    {"range", range},
+    {"dict", dict},
+    {"namespace", namespace_function},
+    {"cycler", cycler},
+    {"joiner", joiner},
+    {"raise_exception", raise_exception},
+    {"lipsum", lipsum},
+    {"strftime_now", strftime_now},
 };
 
 }  // namespace

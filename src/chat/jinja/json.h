@@ -10,9 +10,10 @@ namespace spindrift::jinja {
 
 inline constexpr int kMaxJsonDepth = 200;
 
-// Reads one JSON text with Python's json.loads rules, which differ from a JSON library's where templates can see it: key
-// order kept (a repeated key keeps its place and takes the last value), whole numbers of any size, other numbers as
-// doubles (too large = infinity), NaN and Infinity accepted. `what` names the text in errors.
+// Reads one JSON text with Python's json.loads rules, which differ from a JSON library's where
+// templates can see it: key order kept (a repeated key keeps its place and takes the last value),
+// whole numbers of any size, other numbers as doubles (too large = infinity), NaN and Infinity
+// accepted. `what` names the text in errors.
 Value read_json(Runtime& rt, std::string_view text, const std::string& what);
 
 struct JsonStyle {

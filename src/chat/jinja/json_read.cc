@@ -10,7 +10,8 @@ namespace {
 
 class Reader {
  public:
-  Reader(Runtime& rt, std::string_view text, const std::string& what) : rt_(rt), text_(text), what_(what) {}
+  Reader(Runtime& rt, std::string_view text, const std::string& what)
+      : rt_(rt), text_(text), what_(what) {}
 
   Value whole_text() {
     if (!valid_utf8(text_)) fail(what_ + ": expected UTF-8, found bytes that are not");
@@ -23,11 +24,13 @@ class Reader {
 
  private:
   [[noreturn]] void bad(const std::string& expected) const {
-    std::string found = at_ < text_.size() ? "found '" + std::string(text_.substr(at_, 1)) + "'" : "found the end";
+    std::string found =
+        at_ < text_.size() ? "found '" + std::string(text_.substr(at_, 1)) + "'" : "found the end";
     if (at_ < text_.size() && (static_cast<unsigned char>(text_[at_]) < 0x20 ||
                                static_cast<unsigned char>(text_[at_]) >= 0x7F))
       found = "found something else";
-    fail(what_ + ": not JSON at byte " + std::to_string(at_) + " (" + expected + ", " + found + ")");
+    fail(what_ + ": not JSON at byte " + std::to_string(at_) + " (" + expected + ", " + found +
+         ")");
   }
 
   void skip_space() {
@@ -44,7 +47,8 @@ class Reader {
 
   Value value() {
     rt_.tick();
-    if (++depth_ > kMaxJsonDepth) fail(what_ + ": nested deeper than " + std::to_string(kMaxJsonDepth) + " levels");
+    if (++depth_ > kMaxJsonDepth)
+      fail(what_ + ": nested deeper than " + std::to_string(kMaxJsonDepth) + " levels");
     skip_space();
     const Value v = one_value();
     --depth_;
@@ -85,8 +89,10 @@ class Reader {
       at_ = begin;
       bad("expected a value");
     }
-    if (text_[at_] == '0') ++at_;
-    else digits();
+    if (text_[at_] == '0')
+      ++at_;
+    else
+      digits();
     bool whole = true;
     const size_t integer_end = at_;
     if (at_ < text_.size() && text_[at_] == '.') {
@@ -110,7 +116,8 @@ class Reader {
     int64_t small = 0;
     const auto parsed = std::from_chars(spelling.data(), spelling.data() + spelling.size(), small);
     if (parsed.ec == std::errc()) return Value::of(small);
-    if (spelling.size() > kMaxDigits) fail(what_ + ": a number has more than " + std::to_string(kMaxDigits) + " digits");
+    if (spelling.size() > kMaxDigits)
+      fail(what_ + ": a number has more than " + std::to_string(kMaxDigits) + " digits");
     return rt_.whole(BigInt::from_digits(spelling));
   }
 
@@ -118,7 +125,8 @@ class Reader {
     if (text_.size() - at_ < 4) bad("expected four hexadecimal digits");
     uint32_t c = 0;
     const char* first = text_.data() + at_;
-    if (std::from_chars(first, first + 4, c, 16).ptr != first + 4) bad("expected four hexadecimal digits");
+    if (std::from_chars(first, first + 4, c, 16).ptr != first + 4)
+      bad("expected four hexadecimal digits");
     at_ += 4;
     return c;
   }
@@ -168,16 +176,21 @@ class Reader {
   Value string() {
     ++at_;
     const size_t begin = at_;
-    while (at_ < text_.size() && text_[at_] != '"' && text_[at_] != '\\' && static_cast<unsigned char>(text_[at_]) >= 0x20)
+    while (at_ < text_.size() && text_[at_] != '"' && text_[at_] != '\\' &&
+           static_cast<unsigned char>(text_[at_]) >= 0x20)
       ++at_;
-    if (at_ < text_.size() && text_[at_] == '"') return rt_.text(text_.substr(begin, at_++ - begin));
+    if (at_ < text_.size() && text_[at_] == '"')
+      return rt_.text(text_.substr(begin, at_++ - begin));
     std::string out(text_.substr(begin, at_ - begin));
     for (;;) {
-      if (at_ >= text_.size() || static_cast<unsigned char>(text_[at_]) < 0x20) bad("expected the end of a string");
+      if (at_ >= text_.size() || static_cast<unsigned char>(text_[at_]) < 0x20)
+        bad("expected the end of a string");
       const char c = text_[at_++];
       if (c == '"') return rt_.text(out);
-      if (c == '\\') escape(&out);
-      else out.push_back(c);
+      if (c == '\\')
+        escape(&out);
+      else
+        out.push_back(c);
     }
   }
 

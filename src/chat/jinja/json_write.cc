@@ -18,7 +18,8 @@ std::string float_text(double value) {
 
 class Writer {
  public:
-  Writer(Runtime& rt, const JsonStyle& style, std::string* out) : rt_(rt), style_(style), out_(out) {}
+  Writer(Runtime& rt, const JsonStyle& style, std::string* out)
+      : rt_(rt), style_(style), out_(out) {}
 
   void write(const Value& v) {
     rt_.tick();
@@ -106,7 +107,9 @@ class Writer {
     }
     std::vector<Dict::Entry> entries(dict.items().begin(), dict.items().end());
     if (style_.sort_keys)
-      stable_sort(&entries, [this](const Dict::Entry& a, const Dict::Entry& b) { return less(rt_, a.key, b.key); });
+      stable_sort(&entries, [this](const Dict::Entry& a, const Dict::Entry& b) {
+        return less(rt_, a.key, b.key);
+      });
     out_->push_back('{');
     ++level_;
     bool first = true;
@@ -175,8 +178,10 @@ void append_json_string(std::string_view text, bool ensure_ascii, std::string* o
         out->append("\\b");
         break;
       default:
-        if (c < 0x20 || (c == 0x7F && ensure_ascii)) append_unit(c, out);
-        else out->push_back(static_cast<char>(c));
+        if (c < 0x20 || (c == 0x7F && ensure_ascii))
+          append_unit(c, out);
+        else
+          out->push_back(static_cast<char>(c));
     }
   }
   out->push_back('"');

@@ -41,7 +41,9 @@ class Lexer {
 
  private:
   std::string_view rest() const { return std::string_view(source_).substr(at_); }
-  std::string_view rest(size_t from) const { return std::string_view(source_).substr(std::min(from, source_.size())); }
+  std::string_view rest(size_t from) const {
+    return std::string_view(source_).substr(std::min(from, source_.size()));
+  }
 
   // Moves on, counting lines.
   void advance(size_t to) {
@@ -67,7 +69,8 @@ class Lexer {
     return skip_space(from + word.size());
   }
 
-  // The end of a tag that may be `%}`, `-%}` or `+%}` (the same for comments): offset behind it or npos.
+  // The end of a tag that may be `%}`, `-%}` or `+%}` (the same for comments): offset behind it or
+  // npos.
   size_t match_close(size_t from, std::string_view close) const {
     const std::string_view here = rest(from);
     if (here.substr(0, 2) == close) {
@@ -97,7 +100,8 @@ class Lexer {
   }
 
   char sign_at(size_t from) const {
-    return from < source_.size() && (source_[from] == '-' || source_[from] == '+') ? source_[from] : '\0';
+    return from < source_.size() && (source_[from] == '-' || source_[from] == '+') ? source_[from]
+                                                                                   : '\0';
   }
 
   void root() {
@@ -150,12 +154,16 @@ class Lexer {
     if (word_end == std::string_view::npos) return false;
     const std::string_view here = rest(word_end);
     size_t begin = 0;
-    if (here.substr(0, 3) == "-%}") begin = skip_space(word_end + 3);
-    else if (here.substr(0, 2) == "%}") begin = word_end + 2;
-    else return false;
+    if (here.substr(0, 3) == "-%}")
+      begin = skip_space(word_end + 3);
+    else if (here.substr(0, 2) == "%}")
+      begin = word_end + 2;
+    else
+      return false;
     line_starting_ = source_[begin - 1] == '\n';
     advance(begin);
-    for (size_t open = source_.find("{%", at_); open != std::string::npos; open = source_.find("{%", open + 1)) {
+    for (size_t open = source_.find("{%", at_); open != std::string::npos;
+         open = source_.find("{%", open + 1)) {
       const char sign = sign_at(open + 2);
       const size_t end_word = match_word(open + 2 + (sign != '\0' ? 1 : 0), "endraw");
       if (end_word == std::string_view::npos) continue;
@@ -175,9 +183,12 @@ class Lexer {
     while (at_ < source_.size()) {
       if (open.empty()) {
         size_t end = std::string_view::npos;
-        if (!variable) end = match_close(at_, "%}");
-        else if (rest().substr(0, 2) == "}}") end = at_ + 2;
-        else if (rest().substr(0, 3) == "-}}") end = skip_space(at_ + 3);
+        if (!variable)
+          end = match_close(at_, "%}");
+        else if (rest().substr(0, 2) == "}}")
+          end = at_ + 2;
+        else if (rest().substr(0, 3) == "-}}")
+          end = skip_space(at_ + 3);
         if (end != std::string_view::npos) {
           push(variable ? Tok::kVariableEnd : Tok::kBlockEnd, variable ? "}}" : "%}");
           line_starting_ = source_[end - 1] == '\n';
@@ -198,7 +209,8 @@ class Lexer {
   size_t digits(size_t from) const {  // (\d+_)*\d+ : digits, single underscores between them
     while (from < source_.size() && ascii_digit(source_[from])) {
       ++from;
-      if (from + 1 < source_.size() && source_[from] == '_' && ascii_digit(source_[from + 1])) ++from;
+      if (from + 1 < source_.size() && source_[from] == '_' && ascii_digit(source_[from + 1]))
+        ++from;
     }
     return from;
   }
@@ -209,14 +221,16 @@ class Lexer {
     bool real = false;
     if (at_ == 0 || source_[at_ - 1] != '.') {
       size_t fraction = end;
-      if (fraction + 1 < source_.size() && source_[fraction] == '.' && ascii_digit(source_[fraction + 1])) {
+      if (fraction + 1 < source_.size() && source_[fraction] == '.' &&
+          ascii_digit(source_[fraction + 1])) {
         fraction = digits(fraction + 1);
         real = true;
       }
       size_t exponent = fraction;
       if (exponent < source_.size() && (source_[exponent] | 0x20) == 'e') {
         ++exponent;
-        if (exponent < source_.size() && (source_[exponent] == '+' || source_[exponent] == '-')) ++exponent;
+        if (exponent < source_.size() && (source_[exponent] == '+' || source_[exponent] == '-'))
+          ++exponent;
         if (exponent < source_.size() && ascii_digit(source_[exponent])) {
           fraction = digits(exponent);
           real = true;
@@ -247,7 +261,10 @@ class Lexer {
       size_t end = at_ + 2;
       if (base == 'b') end = run(at_ + 2, [](char c) { return c == '0' || c == '1'; });
       if (base == 'o') end = run(at_ + 2, [](char c) { return c >= '0' && c <= '7'; });
-      if (base == 'x') end = run(at_ + 2, [](char c) { return ascii_digit(c) || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f'); });
+      if (base == 'x')
+        end = run(at_ + 2, [](char c) {
+          return ascii_digit(c) || ((c | 0x20) >= 'a' && (c | 0x20) <= 'f');
+        });
       if (end > at_ + 2) return end;
     }
     return run(at_ + 1, [](char c) { return c == '0'; });
@@ -257,7 +274,8 @@ class Lexer {
     size_t end = at_;
     while (end < source_.size()) {
       const char c = source_[end];
-      if (!ascii_alpha(c) && !ascii_digit(c) && c != '_' && static_cast<unsigned char>(c) < 0x80) break;
+      if (!ascii_alpha(c) && !ascii_digit(c) && c != '_' && static_cast<unsigned char>(c) < 0x80)
+        break;
       if (static_cast<unsigned char>(c) >= 0x80) {
         size_t read = end;
         const char32_t point = next_code_point(source_, &read);
@@ -291,10 +309,12 @@ class Lexer {
     for (size_t k = 0; k < count; ++k, ++*at) {
       const char h = *at < text.size() ? text[*at] : '\0';
       if (!ascii_digit(h) && !((h | 0x20) >= 'a' && (h | 0x20) <= 'f'))
-        fail_at(line_, "truncated escape in a string, expected " + std::to_string(count) + " hexadecimal digits");
+        fail_at(line_, "truncated escape in a string, expected " + std::to_string(count) +
+                           " hexadecimal digits");
       c = c * 16 + static_cast<uint32_t>(ascii_digit(h) ? h - '0' : (h | 0x20) - 'a' + 10);
     }
-    if (c > 0x10FFFF || (c >= 0xD800 && c < 0xE000)) fail_at(line_, "a string escape names no character");
+    if (c > 0x10FFFF || (c >= 0xD800 && c < 0xE000))
+      fail_at(line_, "a string escape names no character");
     append_code_point(c, out);
   }
 
@@ -307,10 +327,14 @@ class Lexer {
         continue;
       }
       const char c = text[++at];
-      if (static_cast<unsigned char>(c) >= 0x80) {  // the backslash escapes that spelling's own backslash
+      if (static_cast<unsigned char>(c) >=
+          0x80) {  // the backslash escapes that spelling's own backslash
         const char32_t point = next_code_point(text, &at);
         std::array<char, 12> spelled{};
-        std::snprintf(spelled.data(), spelled.size(), point < 0x100 ? "x%02x" : point < 0x10000 ? "u%04x" : "U%08x",
+        std::snprintf(spelled.data(), spelled.size(),
+                      point < 0x100     ? "x%02x"
+                      : point < 0x10000 ? "u%04x"
+                                        : "U%08x",
                       static_cast<unsigned>(point));
         out.append("\\").append(spelled.data());
         continue;
@@ -343,9 +367,9 @@ class Lexer {
   }
 
   void operation(std::vector<char>* open) {
-    static constexpr std::array<std::string_view, 27> kOperators{"**", "//", "==", "!=", ">=", "<=", "+", "-", "/",
-                                                                 "*",  "%",  "~",  "[",  "]",  "(",  ")", "{", "}",
-                                                                 ">",  "<",  "=",  ".",  ":",  "|",  ",", ";", ""};
+    static constexpr std::array<std::string_view, 27> kOperators{
+        "**", "//", "==", "!=", ">=", "<=", "+", "-", "/", "*", "%", "~", "[", "]",
+        "(",  ")",  "{",  "}",  ">",  "<",  "=", ".", ":", "|", ",", ";", ""};
     std::string_view found;
     for (std::string_view op : kOperators) {
       if (!op.empty() && rest().substr(0, op.size()) == op) {
@@ -363,7 +387,8 @@ class Lexer {
     if (c == ')' || c == ']' || c == '}') {
       if (open->empty()) fail_at(line_, "unexpected '" + std::string(found) + "'");
       if (open->back() != c)
-        fail_at(line_, "unexpected '" + std::string(found) + "', expected '" + std::string(1, open->back()) + "'");
+        fail_at(line_, "unexpected '" + std::string(found) + "', expected '" +
+                           std::string(1, open->back()) + "'");
       open->pop_back();
     }
     push(Tok::kOperator, std::string(found));

@@ -1,4 +1,5 @@
-// Methods of lists, tuples, dicts, numbers, ranges, loops and cyclers; the methods of text are in methods_text.cc.
+// Methods of lists, tuples, dicts, numbers, ranges, loops and cyclers; the methods of text are in
+// methods_text.cc.
 #include "chat/jinja/methods.h"
 
 #include <algorithm>
@@ -21,7 +22,8 @@ Call lookup(const Entry (&table)[N], std::string_view name) {
   return nullptr;
 }
 
-Value view(Runtime& rt, const Value& self, const Arguments& args, const char* name, View::Part part) {
+Value view(Runtime& rt, const Value& self, const Arguments& args, const char* name,
+           View::Part part) {
   const Bound bound(name, args, 0, {});
   Value v = Value::of(Kind::kView);
   v.view = rt.arena().make<View>(self.dict, part);
@@ -93,7 +95,8 @@ Value loop_cycle(Runtime&, const Value& self, const Arguments& args) {
 Value loop_changed(Runtime& rt, const Value& self, const Arguments& args) {
   plain_arguments("changed", args, 0, std::numeric_limits<size_t>::max());
   const Value now = rt.tuple(args.positional);
-  if (!self.loop->last_changed.is(Kind::kMissing) && equals(rt, self.loop->last_changed, now)) return Value::of(false);
+  if (!self.loop->last_changed.is(Kind::kMissing) && equals(rt, self.loop->last_changed, now))
+    return Value::of(false);
   self.loop->last_changed = now;
   return Value::of(true);
 }
@@ -111,8 +114,11 @@ Value cycler_reset(Runtime&, const Value& self, const Arguments& args) {
   return Value::none();
 }
 
-constexpr Entry kDict[] = {
-    {"get", dict_get}, {"items", dict_items}, {"keys", dict_keys}, {"values", dict_values}, {"copy", itself}};
+constexpr Entry kDict[] = {{"get", dict_get},
+                           {"items", dict_items},
+                           {"keys", dict_keys},
+                           {"values", dict_values},
+                           {"copy", itself}};
 constexpr Entry kList[] = {{"count", sequence_count}, {"index", sequence_index}, {"copy", itself}};
 constexpr Entry kTuple[] = {{"count", sequence_count}, {"index", sequence_index}};
 constexpr Entry kWhole[] = {{"bit_length", bit_length}, {"conjugate", conjugate}};
@@ -151,10 +157,13 @@ Call method_of(const Value& object, std::string_view name) {
 void plain_arguments(const char* function, const Arguments& args, size_t least, size_t most) {
   if (!args.named.empty()) fail_type(std::string(function) + "() takes no keyword arguments");
   if (args.positional.size() < least || args.positional.size() > most)
-    fail_type(std::string(function) + "() got " + std::to_string(args.positional.size()) + " arguments");
+    fail_type(std::string(function) + "() got " + std::to_string(args.positional.size()) +
+              " arguments");
 }
 
-bool has_method(const Value& object, std::string_view name) { return method_of(object, name) != nullptr; }
+bool has_method(const Value& object, std::string_view name) {
+  return method_of(object, name) != nullptr;
+}
 
 Value call_method(Runtime& rt, const Value& self, std::string_view name, const Arguments& args) {
   rt.tick();

@@ -14,7 +14,9 @@ std::string_view text_argument(const Value& v, const char* what) {
 }
 
 // A result of the same class as self: text stays text, HTML stays HTML.
-Value like(Runtime& rt, const Value& self, std::string_view text) { return rt.text(text, self.str->markup); }
+Value like(Runtime& rt, const Value& self, std::string_view text) {
+  return rt.text(text, self.str->markup);
+}
 
 template <std::string (*Convert)(std::string_view)>
 Value converted(Runtime& rt, const Value& self, const Arguments& args) {
@@ -58,7 +60,8 @@ Value splitlines(Runtime& rt, const Value& self, const Arguments& args) {
   return rt.list(lines);
 }
 
-// The part of self that optional start and end arguments select, or nullopt when start lies behind the end.
+// The part of self that optional start and end arguments select, or nullopt when start lies behind
+// the end.
 struct Window {
   std::string_view text;
   int64_t first;  // code points before it
@@ -86,7 +89,8 @@ Value affix(Runtime& rt, const Value& self, const Arguments& args) {
   const auto matches = [&](const Value& v) {
     const std::string_view wanted = text_argument(v, "the argument of startswith() or endswith()");
     if (!part || part->text.size() < wanted.size()) return false;
-    return (End ? part->text.substr(part->text.size() - wanted.size()) : part->text.substr(0, wanted.size())) == wanted;
+    return (End ? part->text.substr(part->text.size() - wanted.size())
+                : part->text.substr(0, wanted.size())) == wanted;
   };
   const Value& wanted = args.positional[0];
   if (!wanted.is(Kind::kTuple)) return Value::of(matches(wanted));
@@ -95,7 +99,8 @@ Value affix(Runtime& rt, const Value& self, const Arguments& args) {
   return Value::of(false);
 }
 
-int64_t find_text(Runtime& rt, const Value& self, const Arguments& args, const char* name, bool from_right) {
+int64_t find_text(Runtime& rt, const Value& self, const Arguments& args, const char* name,
+                  bool from_right) {
   plain_arguments(name, args, 1, 3);
   const std::string_view wanted = text_argument(args.positional[0], "the text to find");
   const auto part = window(rt, self, args);
@@ -137,9 +142,11 @@ Value count_method(Runtime& rt, const Value& self, const Arguments& args) {
 
 Value replace_method(Runtime& rt, const Value& self, const Arguments& args) {
   plain_arguments("replace", args, 2, 3);
-  const std::string_view from = text_argument(args.positional[0], "the first argument of replace()");
+  const std::string_view from =
+      text_argument(args.positional[0], "the first argument of replace()");
   const std::string_view to = text_argument(args.positional[1], "the second argument of replace()");
-  const int64_t max = args.positional.size() > 2 ? clamped_index(args.positional[2], "the count") : -1;
+  const int64_t max =
+      args.positional.size() > 2 ? clamped_index(args.positional[2], "the count") : -1;
   rt.scanned(self.str->size);
   return like(rt, self, replace(self.text(), from, to, max, rt.limits().text));
 }
@@ -152,8 +159,10 @@ Value join_method(Runtime& rt, const Value& self, const Arguments& args) {
     if (!first) out.append(self.text());
     first = false;
     const std::string_view part = text_argument(item, "each item of join()");
-    if (self.str->markup && !item.str->markup) out.append(escape_html(part));
-    else out.append(part);
+    if (self.str->markup && !item.str->markup)
+      out.append(escape_html(part));
+    else
+      out.append(part);
     rt.scanned(part.size() + self.str->size);
     if (out.size() > rt.limits().text) fail_limit("a text in the template grew too large");
   }
@@ -223,11 +232,13 @@ template <Side Where>
 Value padded(Runtime& rt, const Value& self, const Arguments& args) {
   plain_arguments("a padding", args, 1, 2);
   const int64_t width = clamped_index(args.positional[0], "the width");
-  const std::string_view fill = args.positional.size() > 1 ? text_argument(args.positional[1], "the fill character") : " ";
+  const std::string_view fill =
+      args.positional.size() > 1 ? text_argument(args.positional[1], "the fill character") : " ";
   if (count_code_points(fill) != 1) fail_type("the fill character must be exactly one character");
   const auto size = static_cast<int64_t>(self.str->length);
   if (width <= size) return self;
-  if (width > static_cast<int64_t>(rt.limits().text / 4)) fail_limit("a text in the template grew too large");
+  if (width > static_cast<int64_t>(rt.limits().text / 4))
+    fail_limit("a text in the template grew too large");
   const int64_t missing = width - size;
   int64_t left = 0;
   if (Where == Side::kRight) left = missing;
@@ -244,7 +255,8 @@ Value zfill(Runtime& rt, const Value& self, const Arguments& args) {
   const int64_t width = clamped_index(args.positional[0], "the width");
   const auto size = static_cast<int64_t>(self.str->length);
   if (width <= size) return self;
-  if (width > static_cast<int64_t>(rt.limits().text / 4)) fail_limit("a text in the template grew too large");
+  if (width > static_cast<int64_t>(rt.limits().text / 4))
+    fail_limit("a text in the template grew too large");
   std::string_view text = self.text();
   std::string out;
   if (!text.empty() && (text[0] == '-' || text[0] == '+')) {
@@ -272,7 +284,8 @@ Value partition(Runtime& rt, const Value& self, const Arguments& args) {
     std::swap(parts[0], parts[2]);
   }
   std::vector<Value> values;
-  for (std::string_view part : parts) values.push_back(Value::of(rt.borrow(part, self.str->markup)));
+  for (std::string_view part : parts)
+    values.push_back(Value::of(rt.borrow(part, self.str->markup)));
   return rt.tuple(values);
 }
 
@@ -282,8 +295,10 @@ Value without_affix(Runtime& rt, const Value& self, const Arguments& args) {
   const std::string_view affix_text = text_argument(args.positional[0], "the affix");
   std::string_view text = self.text();
   if (text.size() < affix_text.size()) return self;
-  if (Prefix && text.substr(0, affix_text.size()) == affix_text) text.remove_prefix(affix_text.size());
-  else if (!Prefix && text.substr(text.size() - affix_text.size()) == affix_text) text.remove_suffix(affix_text.size());
+  if (Prefix && text.substr(0, affix_text.size()) == affix_text)
+    text.remove_prefix(affix_text.size());
+  else if (!Prefix && text.substr(text.size() - affix_text.size()) == affix_text)
+    text.remove_suffix(affix_text.size());
   return Value::of(rt.borrow(text, self.str->markup));
 }
 
@@ -304,8 +319,10 @@ Value expandtabs(Runtime& rt, const Value& self, const Arguments& args) {
       continue;
     }
     out.push_back(c);
-    if (c == '\n' || c == '\r') column = 0;
-    else if ((static_cast<unsigned char>(c) & 0xC0U) != 0x80U) ++column;
+    if (c == '\n' || c == '\r')
+      column = 0;
+    else if ((static_cast<unsigned char>(c) & 0xC0U) != 0x80U)
+      ++column;
   }
   return like(rt, self, out);
 }

@@ -29,7 +29,8 @@ constexpr const char* spelling(Op op) {
 [[noreturn]] void unsupported(Op op, const Value& a, const Value& b) {
   if (a.is_undefined()) fail_undefined(a);
   if (b.is_undefined()) fail_undefined(b);
-  fail_type(std::string("unsupported operand types for ") + spelling(op) + ": " + type_name(a) + " and " + type_name(b));
+  fail_type(std::string("unsupported operand types for ") + spelling(op) + ": " + type_name(a) +
+            " and " + type_name(b));
 }
 
 bool small(const Value& v) { return v.is(Kind::kInt) || v.is(Kind::kBool); }
@@ -38,8 +39,10 @@ int64_t small_value(const Value& v) { return v.is(Kind::kBool) ? (v.boolean ? 1 
 double float_modulo(double a, double b) {
   if (b == 0.0) fail("float modulo by zero");
   double rest = std::fmod(a, b);
-  if (rest != 0.0 && (b < 0) != (rest < 0)) rest += b;
-  else if (rest == 0.0) rest = std::copysign(0.0, b);
+  if (rest != 0.0 && (b < 0) != (rest < 0))
+    rest += b;
+  else if (rest == 0.0)
+    rest = std::copysign(0.0, b);
   return rest;
 }
 
@@ -74,7 +77,8 @@ Value float_operation(Op op, double a, double b) {
       if (a < 0 && std::isfinite(a) && std::isfinite(b) && b != std::floor(b))
         fail("a negative number cannot be raised to a fractional power");
       const double result = std::pow(a, b);
-      if (std::isinf(result) && std::isfinite(a) && std::isfinite(b)) fail("the result of ** is too large");
+      if (std::isinf(result) && std::isfinite(a) && std::isfinite(b))
+        fail("the result of ** is too large");
       return Value::of(result);
     }
   }
@@ -86,7 +90,8 @@ Value whole_power(Runtime& rt, const Value& a, const Value& b) {
   const auto small_exponent = exponent.to_int64();
   const BigInt base = to_big(a);
   if (!small_exponent && base.bits() > 1) fail_limit("a number in the template grew too large");
-  const uint64_t e = small_exponent ? static_cast<uint64_t>(*small_exponent) : 2 + (exponent.limbs()[0] & 1U);
+  const uint64_t e =
+      small_exponent ? static_cast<uint64_t>(*small_exponent) : 2 + (exponent.limbs()[0] & 1U);
   rt.tick(64);
   return rt.whole(BigInt::pow(base, e));
 }
@@ -158,7 +163,8 @@ Value repeat(Runtime& rt, const Value& sequence, const Value& times) {
   const int64_t wanted = std::max<int64_t>(0, clamped_index(times, "a repeat count"));
   const size_t size = sequence.is_str() ? sequence.str->size : sequence.list->size;
   const size_t limit = sequence.is_str() ? rt.limits().text : rt.limits().memory / sizeof(Value);
-  if (size != 0 && static_cast<uint64_t>(wanted) > limit / size) fail_limit("a repeated value grew too large");
+  if (size != 0 && static_cast<uint64_t>(wanted) > limit / size)
+    fail_limit("a repeated value grew too large");
   const size_t count = size == 0 ? 0 : static_cast<size_t>(wanted);
   rt.scanned(count * size);
   if (sequence.is_str()) {
@@ -170,7 +176,8 @@ Value repeat(Runtime& rt, const Value& sequence, const Value& times) {
   rt.tick(static_cast<int64_t>(count * size));
   std::vector<Value> items;
   items.reserve(count * size);
-  for (size_t i = 0; i < count; ++i) items.insert(items.end(), sequence.list->data, sequence.list->data + size);
+  for (size_t i = 0; i < count; ++i)
+    items.insert(items.end(), sequence.list->data, sequence.list->data + size);
   return sequence.is(Kind::kTuple) ? rt.tuple(items) : rt.list(items);
 }
 
@@ -204,7 +211,8 @@ Value arithmetic(Runtime& rt, Op op, const Value& a, const Value& b) {
     if ((a.is_str() || a.is_sequence()) && b.is_whole()) return repeat(rt, a, b);
     if ((b.is_str() || b.is_sequence()) && a.is_whole()) return repeat(rt, b, a);
   }
-  if (op == Op::kModulo && a.is_str()) return rt.text(format_percent(rt, a.text(), b), a.str->markup);
+  if (op == Op::kModulo && a.is_str())
+    return rt.text(format_percent(rt, a.text(), b), a.str->markup);
   unsupported(op, a, b);
 }
 

@@ -18,11 +18,10 @@ constexpr size_t kProgramMemory = size_t{64} << 20;
 
 class Parser {
  public:
-  Parser(Program& program, std::vector<Token> tokens) : program_(program), tokens_(std::move(tokens)) {}
+  Parser(Program& program, std::vector<Token> tokens)
+      : program_(program), tokens_(std::move(tokens)) {}
 
-  void run() {
-    program_.body = statements({}, nullptr);
-  }
+  void run() { program_.body = statements({}, nullptr); }
 
  private:
   // ---- tokens
@@ -34,7 +33,9 @@ class Parser {
     return token;
   }
   bool is_op(std::string_view op) const { return now().type == Tok::kOperator && now().text == op; }
-  bool is_name(std::string_view name) const { return now().type == Tok::kName && now().text == name; }
+  bool is_name(std::string_view name) const {
+    return now().type == Tok::kName && now().text == name;
+  }
   bool skip_op(std::string_view op) {
     if (!is_op(op)) return false;
     take();
@@ -61,7 +62,8 @@ class Parser {
 
   // ---- construction
   const Str* str(std::string_view text) {
-    return program_.arena.make<Str>(program_.arena.copy(text), text.size(), count_code_points(text), false);
+    return program_.arena.make<Str>(program_.arena.copy(text), text.size(), count_code_points(text),
+                                    false);
   }
   static ExprPtr make(ExprKind kind, int line) {
     auto e = std::make_unique<Expr>();
@@ -112,7 +114,8 @@ class Parser {
   class Nest {
    public:
     explicit Nest(Parser& parser) : parser_(parser) {
-      if (++parser_.nesting_ > kMaxNesting) fail_at(parser_.now().line, "the template nests too deep");
+      if (++parser_.nesting_ > kMaxNesting)
+        fail_at(parser_.now().line, "the template nests too deep");
     }
     ~Nest() { --parser_.nesting_; }
     Nest(const Nest&) = delete;
@@ -124,7 +127,8 @@ class Parser {
 
   // ---- statements
 
-  // Parses until a block whose tag is one of `ends` (left unread after its "{%"), or to the end when there are none.
+  // Parses until a block whose tag is one of `ends` (left unread after its "{%"), or to the end
+  // when there are none.
   Body statements(std::initializer_list<std::string_view> ends, const Token* opened) {
     const Nest nest(*this);
     Body body;
@@ -152,7 +156,9 @@ class Parser {
         case Tok::kBlockBegin:
           take();
           flush();
-          if (now().type == Tok::kName && std::find(ends.begin(), ends.end(), now().text) != ends.end()) return body;
+          if (now().type == Tok::kName &&
+              std::find(ends.begin(), ends.end(), now().text) != ends.end())
+            return body;
           body.push_back(statement());
           if (now().type != Tok::kBlockEnd) unexpected("'%}'");
           take();
@@ -162,7 +168,8 @@ class Parser {
       }
       if (now().type != Tok::kEnd) unexpected("template text");
       if (opened != nullptr)
-        fail_at(now().line, "the template ends inside '" + opened->text + "' of line " + std::to_string(opened->line));
+        fail_at(now().line, "the template ends inside '" + opened->text + "' of line " +
+                                std::to_string(opened->line));
       flush();
       return body;
     }
@@ -207,8 +214,10 @@ class Parser {
       if (loops_ == 0) fail_at(tag.line, "'" + tag.text + "' outside of a loop");
       return make(tag.text == "break" ? StmtKind::kBreak : StmtKind::kContinue, tag.line);
     }
-    if (tag.text == "include" || tag.text == "import" || tag.text == "from" || tag.text == "extends")
-      fail_unsupported(tag.line, "'" + tag.text + "' is not supported: a chat template stands alone");
+    if (tag.text == "include" || tag.text == "import" || tag.text == "from" ||
+        tag.text == "extends")
+      fail_unsupported(tag.line,
+                       "'" + tag.text + "' is not supported: a chat template stands alone");
     if (tag.text == "autoescape") fail_unsupported(tag.line, "'autoescape' is not supported");
     fail_at(tag.line, "unknown tag '" + tag.text + "'");
   }
@@ -272,8 +281,10 @@ class Parser {
       p.name = name_token();
       check_assignable(*p.name, line);
       for (const Parameter& other : s.parameters)
-        if (other.name->view() == p.name->view()) fail_at(line, "parameter '" + std::string(p.name->view()) + "' is given twice");
-      if (skip_op("=")) p.fallback = expression();
+        if (other.name->view() == p.name->view())
+          fail_at(line, "parameter '" + std::string(p.name->view()) + "' is given twice");
+      if (skip_op("="))
+        p.fallback = expression();
       else if (!s.parameters.empty() && s.parameters.back().fallback)
         fail_at(line, "a parameter without a default follows one with a default");
       s.parameters.push_back(std::move(p));
@@ -324,10 +335,12 @@ class Parser {
     StmtPtr s = make(StmtKind::kBlock, tag.line);
     s->name = name_token();
     for (std::string_view other : blocks_)
-      if (other == s->name->view()) fail_at(tag.line, "block '" + std::string(other) + "' is defined twice");
+      if (other == s->name->view())
+        fail_at(tag.line, "block '" + std::string(other) + "' is defined twice");
     blocks_.push_back(s->name->view());
     if (is_name("scoped") || is_name("required"))
-      fail_unsupported(tag.line, "'" + now().text + "' blocks are not supported: a chat template stands alone");
+      fail_unsupported(
+          tag.line, "'" + now().text + "' blocks are not supported: a chat template stands alone");
     s->body = function_body(tag, "endblock");
     skip_name(s->name->view());
     return s;
@@ -364,9 +377,10 @@ class Parser {
     bool is_tuple = false;
     for (;;) {
       if (!items.empty()) expect_op(",");
-      const bool ended =
-          now().type == Tok::kVariableEnd || now().type == Tok::kBlockEnd || is_op(")") ||
-          (now().type == Tok::kName && std::find(ends.begin(), ends.end(), now().text) != ends.end());
+      const bool ended = now().type == Tok::kVariableEnd || now().type == Tok::kBlockEnd ||
+                         is_op(")") ||
+                         (now().type == Tok::kName &&
+                          std::find(ends.begin(), ends.end(), now().text) != ends.end());
       if (ended) break;
       items.push_back(one());
       if (!is_op(",")) break;
@@ -427,8 +441,8 @@ class Parser {
   bool comparison_operator(Op* op) {
     if (now().type == Tok::kOperator) {
       static constexpr std::pair<std::string_view, Op> kOps[] = {
-          {"==", Op::kEqual},      {"!=", Op::kNotEqual}, {"<", Op::kLess},
-          {"<=", Op::kLessEqual},  {">", Op::kGreater},   {">=", Op::kGreaterEqual}};
+          {"==", Op::kEqual},     {"!=", Op::kNotEqual}, {"<", Op::kLess},
+          {"<=", Op::kLessEqual}, {">", Op::kGreater},   {">=", Op::kGreaterEqual}};
       for (const auto& [text, value] : kOps) {
         if (now().text != text) continue;
         *op = value;
@@ -511,7 +525,8 @@ class Parser {
     ExprPtr e;
     if (is_op("-") || is_op("+")) {
       const Token sign = take();
-      e = unary(sign.text == "-" ? ExprKind::kNegative : ExprKind::kPositive, sign.line, unary_expression(false));
+      e = unary(sign.text == "-" ? ExprKind::kNegative : ExprKind::kPositive, sign.line,
+                unary_expression(false));
     } else {
       e = primary(false);
     }
@@ -540,7 +555,8 @@ class Parser {
     auto* limbs = program_.arena.array<uint32_t>(big.limbs().size());
     std::copy(big.limbs().begin(), big.limbs().end(), limbs);
     e->value = Value::of(Kind::kBig);
-    e->value.big = program_.arena.make<BigLimbs>(limbs, static_cast<uint32_t>(big.limbs().size()), false);
+    e->value.big =
+        program_.arena.make<BigLimbs>(limbs, static_cast<uint32_t>(big.limbs().size()), false);
     return e;
   }
 
@@ -550,9 +566,12 @@ class Parser {
       case Tok::kName: {
         take();
         ExprPtr e = make(ExprKind::kConst, token.line);
-        if (token.text == "true" || token.text == "True") e->value = Value::of(true);
-        else if (token.text == "false" || token.text == "False") e->value = Value::of(false);
-        else if (token.text == "none" || token.text == "None") e->value = Value::none();
+        if (token.text == "true" || token.text == "True")
+          e->value = Value::of(true);
+        else if (token.text == "false" || token.text == "False")
+          e->value = Value::of(false);
+        else if (token.text == "none" || token.text == "None")
+          e->value = Value::none();
         else {
           e->kind = ExprKind::kName;
           e->name = str(token.text);
@@ -607,19 +626,27 @@ class Parser {
 
   ExprPtr postfix(ExprPtr e) {
     for (;;) {
-      if (is_op(".")) e = attribute(std::move(e));
-      else if (is_op("[")) e = subscript(std::move(e));
-      else if (is_op("(")) e = call(std::move(e));
-      else return e;
+      if (is_op("."))
+        e = attribute(std::move(e));
+      else if (is_op("["))
+        e = subscript(std::move(e));
+      else if (is_op("("))
+        e = call(std::move(e));
+      else
+        return e;
     }
   }
 
   ExprPtr filter_expression(ExprPtr e) {
     for (;;) {
-      if (is_op("|")) e = filters(std::move(e), false);
-      else if (is_name("is")) e = test(std::move(e));
-      else if (is_op("(")) e = call(std::move(e));
-      else return e;
+      if (is_op("|"))
+        e = filters(std::move(e), false);
+      else if (is_name("is"))
+        e = test(std::move(e));
+      else if (is_op("("))
+        e = call(std::move(e));
+      else
+        return e;
     }
   }
 
@@ -648,7 +675,8 @@ class Parser {
         items.push_back(std::move(first));
         continue;
       }
-      if (!items.empty()) fail_unsupported(line, "a slice among several subscripts is not supported");
+      if (!items.empty())
+        fail_unsupported(line, "a slice among several subscripts is not supported");
       slice = make(ExprKind::kSlice, line);
       slice->args.push_back(std::move(first));
       for (int part = 0; part < 2; ++part) {
@@ -697,7 +725,8 @@ class Parser {
         const Str* name = str(take().text);
         take();
         for (const auto& [other, value] : e.named)
-          if (other->view() == name->view()) fail_at(line, "argument '" + std::string(name->view()) + "' is given twice");
+          if (other->view() == name->view())
+            fail_at(line, "argument '" + std::string(name->view()) + "' is given twice");
         e.named.emplace_back(name, expression());
       } else {
         ensure(!e.star && !e.star_star && e.named.empty());
@@ -720,7 +749,8 @@ class Parser {
     return name;
   }
 
-  // `| f | g(x)` applied to e (null: the text of a block). With `inline_first` the first filter comes without a bar.
+  // `| f | g(x)` applied to e (null: the text of a block). With `inline_first` the first filter
+  // comes without a bar.
   ExprPtr filters(ExprPtr e, bool inline_first) {
     while (inline_first || is_op("|")) {
       if (!inline_first) take();
@@ -728,7 +758,8 @@ class Parser {
       ExprPtr filter = make(ExprKind::kFilter, now().line);
       const std::string name = dotted_name();
       if (const std::string_view why = refused_filter(name); !why.empty())
-        fail_unsupported(filter->line, "filter '" + name + "' is not supported: " + std::string(why));
+        fail_unsupported(filter->line,
+                         "filter '" + name + "' is not supported: " + std::string(why));
       filter->name = str(name);
       filter->builtin = find_filter(name);
       if (is_op("(")) call_arguments(*filter);
@@ -747,8 +778,8 @@ class Parser {
     const Tok type = now().type;
     if (is_op("(")) {
       call_arguments(*t);
-    } else if ((type == Tok::kName || type == Tok::kString || type == Tok::kInteger || type == Tok::kFloat ||
-                is_op("[") || is_op("{")) &&
+    } else if ((type == Tok::kName || type == Tok::kString || type == Tok::kInteger ||
+                type == Tok::kFloat || is_op("[") || is_op("{")) &&
                !is_name("else") && !is_name("or") && !is_name("and")) {
       if (is_name("is")) fail_at(now().line, "tests with 'is' cannot be chained");
       t->args.push_back(postfix(primary(false)));

@@ -51,8 +51,9 @@ void append_items(Runtime& rt, std::span<const Value> items, std::string* out) {
 }
 
 void append_view(Runtime& rt, const View& view, std::string* out) {
-  out->append(view.part == View::Part::kKeys ? "dict_keys([" : view.part == View::Part::kValues ? "dict_values(["
-                                                                                                 : "dict_items([");
+  out->append(view.part == View::Part::kKeys     ? "dict_keys(["
+              : view.part == View::Part::kValues ? "dict_values(["
+                                                 : "dict_items([");
   bool first = true;
   for (const Dict::Entry& entry : view.dict->items()) {
     if (!first) out->append(", ");
@@ -82,8 +83,10 @@ void append_dict(Runtime& rt, const Dict& dict, std::string* out) {
 }  // namespace
 
 void append_str(Runtime& rt, const Value& v, std::string* out) {
-  if (v.is_str()) out->append(v.text());
-  else if (!v.is_undefined() && !v.is(Kind::kMissing)) append_repr(rt, v, out);
+  if (v.is_str())
+    out->append(v.text());
+  else if (!v.is_undefined() && !v.is(Kind::kMissing))
+    append_repr(rt, v, out);
 }
 
 void append_repr(Runtime& rt, const Value& v, std::string* out) {
@@ -148,8 +151,10 @@ void append_repr(Runtime& rt, const Value& v, std::string* out) {
     }
     case Kind::kMacro:
       out->append("<Macro ");
-      if (v.macro->name == nullptr) out->append("anonymous");
-      else append_quoted(rt, *v.macro->name, out);
+      if (v.macro->name == nullptr)
+        out->append("anonymous");
+      else
+        append_quoted(rt, *v.macro->name, out);
       out->push_back('>');
       return;
     case Kind::kLoop:

@@ -1,7 +1,8 @@
-// Works out, as jinja2's compiler does, which variable each name means. The rules, in short: a block tag that opens a
-// scope (for, macro, call, filter, with, set block) sees the variables of the scopes around it; a name stored in a scope
-// is that scope's own from its start, where it begins as a copy of the outer one (or as the context's, when it may stay
-// unassigned in some branch); an `if` is no scope.
+// Works out, as jinja2's compiler does, which variable each name means. The rules, in short: a
+// block tag that opens a scope (for, macro, call, filter, with, set block) sees the variables of
+// the scopes around it; a name stored in a scope is that scope's own from its start, where it
+// begins as a copy of the outer one (or as the context's, when it may stay unassigned in some
+// branch); an `if` is no scope.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -42,16 +43,19 @@ struct Symbols {
     stores.insert(name->view());
     if (variables.count(name->view()) != 0) return;
     const int outer = parent == nullptr ? -1 : parent->find(name->view());
-    variables[name->view()] = outer >= 0 ? Variable{Load::kAlias, outer, name} : Variable{Load::kEmpty, 0, name};
+    variables[name->view()] =
+        outer >= 0 ? Variable{Load::kAlias, outer, name} : Variable{Load::kEmpty, 0, name};
   }
   void parameter(const Str* name) {
     stores.insert(name->view());
     variables[name->view()] = {Load::kParameter, 0, name};
   }
-  // Joins the branches of an `if`: what only some branch stores keeps its outer value in the others.
+  // Joins the branches of an `if`: what only some branch stores keeps its outer value in the
+  // others.
   void join(const std::vector<Symbols>& branches) {
     std::set<std::string_view> stored;
-    for (const Symbols& branch : branches) stored.insert(branch.stores.begin(), branch.stores.end());
+    for (const Symbols& branch : branches)
+      stored.insert(branch.stores.begin(), branch.stores.end());
     for (std::string_view own : stores) stored.erase(own);
     for (const Symbols& branch : branches) {
       for (const auto& [name, variable] : branch.variables) variables[name] = variable;
@@ -60,7 +64,8 @@ struct Symbols {
     for (std::string_view name : stored) {
       Variable& variable = variables.at(name);
       const int outer = parent == nullptr ? -1 : parent->find(name);
-      variable = outer >= 0 ? Variable{Load::kAlias, outer, variable.name} : Variable{Load::kResolve, 0, variable.name};
+      variable = outer >= 0 ? Variable{Load::kAlias, outer, variable.name}
+                            : Variable{Load::kResolve, 0, variable.name};
     }
   }
 };
@@ -108,8 +113,8 @@ void collect(Symbols& s, const Stmt& stmt) {
       collect(s, stmt.iter);
       return;
     case StmtKind::kIf: {
-      // The first test belongs to the scope itself; every later test is part of the elif branches, which jinja2 joins
-      // with the rest as one.
+      // The first test belongs to the scope itself; every later test is part of the elif branches,
+      // which jinja2 joins with the rest as one.
       collect(s, stmt.branches[0].test);
       std::vector<Symbols> branches(3, s);
       collect(branches[0], stmt.branches[0].body);
@@ -153,7 +158,8 @@ void collect(Symbols& s, const Body& body) {
   for (const StmtPtr& stmt : body) collect(s, *stmt);
 }
 
-// ---- whether a special name is read anywhere inside without being assigned before, nested scopes included
+// ---- whether a special name is read anywhere inside without being assigned before, nested scopes
+// included
 
 class Reads {
  public:
@@ -207,7 +213,8 @@ bool stores_name(const Body& body, std::string_view name);
 bool target_names(const Expr& e, std::string_view name) {
   if (e.kind == ExprKind::kName) return e.name->view() == name;
   if (e.kind != ExprKind::kTuple) return false;
-  return std::any_of(e.args.begin(), e.args.end(), [&](const ExprPtr& item) { return target_names(*item, name); });
+  return std::any_of(e.args.begin(), e.args.end(),
+                     [&](const ExprPtr& item) { return target_names(*item, name); });
 }
 
 bool stores_name(const Stmt& s, std::string_view name) {
@@ -220,12 +227,14 @@ bool stores_name(const Stmt& s, std::string_view name) {
 }
 
 bool stores_name(const Body& body, std::string_view name) {
-  return std::any_of(body.begin(), body.end(), [&](const StmtPtr& s) { return stores_name(*s, name); });
+  return std::any_of(body.begin(), body.end(),
+                     [&](const StmtPtr& s) { return stores_name(*s, name); });
 }
 
 // ---- slots
 
-// One function frame at run time: the root, a macro, a call block, a block, a recursive loop or a loop's filter.
+// One function frame at run time: the root, a macro, a call block, a block, a recursive loop or a
+// loop's filter.
 struct Function {
   Function* parent = nullptr;
   std::map<std::pair<int, std::string_view>, int> slots;
@@ -271,7 +280,8 @@ class Resolver {
   }
   VarRef variable(const Place& place, const Str* name) {
     int level = place.symbols->find(name->view());
-    if (level < 0) {  // jinja2 has no such case for a well-formed body; look the name up in the context
+    if (level <
+        0) {  // jinja2 has no such case for a well-formed body; look the name up in the context
       place.symbols->load(name);
       level = place.symbols->level;
     }
@@ -282,7 +292,8 @@ class Resolver {
     for (const auto& [name, v] : place.symbols->variables) {
       const VarRef outer =
           v.load == Load::kAlias ? locate(v.outer_level, name, place.function) : VarRef{};
-      scope->variables.push_back({v.load, place.function->slot(place.symbols->level, name), outer, v.name});
+      scope->variables.push_back(
+          {v.load, place.function->slot(place.symbols->level, name), outer, v.name});
     }
   }
 
@@ -303,8 +314,8 @@ class Resolver {
       case ExprKind::kFilter:
       case ExprKind::kTest:
         if (e->builtin == nullptr && !place.soft)
-          fail_at(e->line, std::string(e->kind == ExprKind::kFilter ? "no filter" : "no test") + " named '" +
-                               std::string(e->name->view()) + "'");
+          fail_at(e->line, std::string(e->kind == ExprKind::kFilter ? "no filter" : "no test") +
+                               " named '" + std::string(e->name->view()) + "'");
         children(e, place);
         return;
       default:
@@ -418,7 +429,8 @@ class Resolver {
   }
 
   void loop(Stmt& s, const Place& place) {
-    if (stores_name(s, "loop")) fail_at(s.line, "cannot assign to the special variable 'loop' inside a loop");
+    if (stores_name(s, "loop"))
+      fail_at(s.line, "cannot assign to the special variable 'loop' inside a loop");
     expression(s.iter, place);
     if (s.test) {
       Function filter{place.function, {}};
@@ -429,7 +441,8 @@ class Resolver {
       collect(symbols, s.test);
       expression(s.test, inside);
       expression(s.target, inside);
-      s.test_target = target_refs(*s.target);  // the body's own references replace those in the target below
+      s.test_target =
+          target_refs(*s.target);  // the body's own references replace those in the target below
       finish(&s.test_scope, inside);
       s.test_slots = static_cast<int>(filter.slots.size());
     }

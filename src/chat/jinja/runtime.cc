@@ -5,7 +5,8 @@
 namespace spindrift::jinja {
 
 void Runtime::out_of_steps() const {
-  fail_limit("the template does not end: it took more than " + std::to_string(limits_.steps) + " steps");
+  fail_limit("the template does not end: it took more than " + std::to_string(limits_.steps) +
+             " steps");
 }
 
 void DepthGuard::too_deep() {
@@ -47,7 +48,8 @@ Value Runtime::whole(const BigInt& value) {
   uint32_t* limbs = arena_.array<uint32_t>(value.limbs().size());
   std::copy(value.limbs().begin(), value.limbs().end(), limbs);
   Value v = Value::of(Kind::kBig);
-  v.big = arena_.make<BigLimbs>(limbs, static_cast<uint32_t>(value.limbs().size()), value.negative());
+  v.big =
+      arena_.make<BigLimbs>(limbs, static_cast<uint32_t>(value.limbs().size()), value.negative());
   return v;
 }
 
@@ -57,7 +59,9 @@ Value Runtime::undefined(std::string message, bool unsafe) {
   return v;
 }
 
-Value Runtime::undefined_name(std::string_view name) { return undefined("'" + std::string(name) + "' is undefined"); }
+Value Runtime::undefined_name(std::string_view name) {
+  return undefined("'" + std::string(name) + "' is undefined");
+}
 
 Value Runtime::generator(Iter* iter) {
   Value v = Value::of(Kind::kIter);

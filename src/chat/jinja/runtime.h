@@ -11,14 +11,15 @@
 
 namespace spindrift::jinja {
 
-// What one render may cost. The defaults end an endless loop well within a second; a conversation of a thousand
-// messages needs a few per cent of them.
+// What one render may cost. The defaults end an endless loop well within a second; a conversation
+// of a thousand messages needs a few per cent of them.
 struct Limits {
-  int64_t steps = 5'000'000;               // nodes evaluated, items visited, and text scanned (64 bytes = 1 step)
-  int depth = 1200;                        // nested evaluations: about 170 macro calls, as in CPython
-  size_t memory = size_t{256} << 20;       // bytes of values made
-  size_t output = size_t{64} << 20;        // bytes of rendered text, captured blocks included
-  size_t text = size_t{32} << 20;          // bytes of one value
+  int64_t steps =
+      5'000'000;     // nodes evaluated, items visited, and text scanned (64 bytes = 1 step)
+  int depth = 1200;  // nested evaluations: about 170 macro calls, as in CPython
+  size_t memory = size_t{256} << 20;  // bytes of values made
+  size_t output = size_t{64} << 20;   // bytes of rendered text, captured blocks included
+  size_t text = size_t{32} << 20;     // bytes of one value
 };
 
 class Callee;  // evaluates calls of template macros; the evaluator
@@ -26,7 +27,8 @@ class Callee;  // evaluates calls of template macros; the evaluator
 // The state of one render: memory, budget and clock.
 class Runtime {
  public:
-  explicit Runtime(const Limits& limits) : limits_(limits), arena_(limits.memory), steps_left_(limits.steps) {}
+  explicit Runtime(const Limits& limits)
+      : limits_(limits), arena_(limits.memory), steps_left_(limits.steps) {}
 
   Arena& arena() { return arena_; }
   const Limits& limits() const { return limits_; }
@@ -53,8 +55,8 @@ class Runtime {
   // A generator value over an Iter made with arena().make.
   static Value generator(Iter* iter);
 
-  int line = 0;        // of the template, for error messages
-  std::tm now = {};    // what strftime_now tells
+  int line = 0;      // of the template, for error messages
+  std::tm now = {};  // what strftime_now tells
   int microseconds = 0;
   Callee* callee = nullptr;
 

@@ -6,7 +6,8 @@
 
 namespace spindrift::jinja {
 
-// Stable merge sort. std::stable_sort assumes a strict weak order; a template can compare NaN, and `less` may throw.
+// Stable merge sort. std::stable_sort assumes a strict weak order; a template can compare NaN, and
+// `less` may throw.
 template <class T, class Less>
 void stable_sort(std::vector<T>* items, Less less) {
   std::vector<T> other(items->size());
@@ -17,7 +18,8 @@ void stable_sort(std::vector<T>* items, Less less) {
       size_t left = begin;
       size_t right = middle;
       for (size_t out = begin; out < end; ++out) {
-        const bool take_right = left == middle || (right < end && less((*items)[right], (*items)[left]));
+        const bool take_right =
+            left == middle || (right < end && less((*items)[right], (*items)[left]));
         other[out] = take_right ? (*items)[right++] : (*items)[left++];
       }
     }

@@ -28,7 +28,8 @@ bool is_string(const Value& v) { return v.is_str(); }
 bool is_mapping(const Value& v) { return v.is(Kind::kDict); }
 bool is_escaped(const Value& v) { return v.is_str() && v.str->markup; }
 bool is_sequence(const Value& v) {
-  return v.is_str() || v.is_sequence() || v.is(Kind::kDict) || v.is(Kind::kRange) || v.is_undefined();
+  return v.is_str() || v.is_sequence() || v.is(Kind::kDict) || v.is(Kind::kRange) ||
+         v.is_undefined();
 }
 bool is_callable(const Value& v) {
   switch (v.kind) {
@@ -69,8 +70,8 @@ Value upper_test(Runtime& rt, const Arguments& args) { return cased(rt, args, "i
 
 Value filter_test(Runtime&, const Arguments& args) {
   const Bound bound("filter", args, 1, {});
-  return Value::of(subject(args).is_str() &&
-                   (find_filter(subject(args).text()) != nullptr || !refused_filter(subject(args).text()).empty()));
+  return Value::of(subject(args).is_str() && (find_filter(subject(args).text()) != nullptr ||
+                                              !refused_filter(subject(args).text()).empty()));
 }
 Value test_test(Runtime&, const Arguments& args) {
   const Bound bound("test", args, 1, {});
@@ -99,7 +100,8 @@ Value in(Runtime& rt, const Arguments& args) {
   return Value::of(contains(rt, bound.require(0), subject(args)));
 }
 
-// `is` of Python: one object. Small whole numbers, equal constants and short texts are shared there.
+// `is` of Python: one object. Small whole numbers, equal constants and short texts are shared
+// there.
 Value sameas(Runtime&, const Arguments& args) {
   const Bound bound("sameas", args, 1, {"other"});
   const Value& a = subject(args);

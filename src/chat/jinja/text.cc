@@ -23,8 +23,8 @@ struct CodeRange {
 
 template <size_t N>
 bool in_ranges(const CodeRange (&table)[N], char32_t c) {
-  const auto* at =
-      std::upper_bound(std::begin(table), std::end(table), c, [](char32_t x, const CodeRange& r) { return x < r.first; });
+  const auto* at = std::upper_bound(std::begin(table), std::end(table), c,
+                                    [](char32_t x, const CodeRange& r) { return x < r.first; });
   return at != std::begin(table) && c <= (at - 1)->last;
 }
 
@@ -38,19 +38,23 @@ bool append_special(const SpecialCase (&table)[N], char32_t c, std::string* out)
   return true;
 }
 
-utf8proc_category_t category(char32_t c) { return utf8proc_category(static_cast<utf8proc_int32_t>(c)); }
+utf8proc_category_t category(char32_t c) {
+  return utf8proc_category(static_cast<utf8proc_int32_t>(c));
+}
 
 void append_upper(char32_t c, std::string* out) {
   if (c < 0x80) {
     out->push_back(static_cast<char>(c >= 'a' && c <= 'z' ? c - 32 : c));
   } else if (!append_special(kUpperSpecial, c, out)) {
-    append_code_point(static_cast<char32_t>(utf8proc_toupper(static_cast<utf8proc_int32_t>(c))), out);
+    append_code_point(static_cast<char32_t>(utf8proc_toupper(static_cast<utf8proc_int32_t>(c))),
+                      out);
   }
 }
 
 void append_title(char32_t c, std::string* out) {
   if (!append_special(kTitleSpecial, c, out))
-    append_code_point(static_cast<char32_t>(utf8proc_totitle(static_cast<utf8proc_int32_t>(c))), out);
+    append_code_point(static_cast<char32_t>(utf8proc_totitle(static_cast<utf8proc_int32_t>(c))),
+                      out);
 }
 
 bool is_cased(char32_t c) { return is_lower(c) || is_upper(c) || is_title(c); }
@@ -65,9 +69,9 @@ bool is_case_ignorable(char32_t c) {
     case UTF8PROC_CATEGORY_SK:
       return true;
     default:
-      return c == '\'' || c == '.' || c == ':' || c == 0xB7 || c == 0x387 || c == 0x55F || c == 0x5F4 ||
-             c == 0x2018 || c == 0x2019 || c == 0x2024 || c == 0x2027 || c == 0xFE13 || c == 0xFE52 ||
-             c == 0xFE55 || c == 0xFF07 || c == 0xFF0E || c == 0xFF1A;
+      return c == '\'' || c == '.' || c == ':' || c == 0xB7 || c == 0x387 || c == 0x55F ||
+             c == 0x5F4 || c == 0x2018 || c == 0x2019 || c == 0x2024 || c == 0x2027 ||
+             c == 0xFE13 || c == 0xFE52 || c == 0xFE55 || c == 0xFF07 || c == 0xFF0E || c == 0xFF1A;
   }
 }
 
@@ -101,7 +105,8 @@ void append_lower(std::string_view text, size_t begin, size_t end, char32_t c, s
   } else if (c == 0x3A3) {
     append_code_point(sigma_is_final(text, begin, end) ? 0x3C2 : 0x3C3, out);
   } else {
-    append_code_point(static_cast<char32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(c))), out);
+    append_code_point(static_cast<char32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(c))),
+                      out);
   }
 }
 
@@ -178,7 +183,8 @@ bool valid_utf8(std::string_view bytes) {
       if ((next & 0xC0U) != 0x80U) return false;
       c = (c << 6) | (next & 0x3FU);
     }
-    if ((size == 3 && (c < 0x800 || (c >= 0xD800 && c < 0xE000))) || (size == 4 && (c < 0x10000 || c > 0x10FFFF)))
+    if ((size == 3 && (c < 0x800 || (c >= 0xD800 && c < 0xE000))) ||
+        (size == 4 && (c < 0x10000 || c > 0x10FFFF)))
       return false;
     i += size;
   }
@@ -229,12 +235,14 @@ size_t byte_offset(std::string_view text, size_t index) {
 }
 
 bool is_space(char32_t c) {
-  return (c >= 0x09 && c <= 0x0D) || (c >= 0x1C && c <= 0x20) || c == 0x85 || c == 0xA0 || c == 0x1680 ||
-         (c >= 0x2000 && c <= 0x200A) || c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
+  return (c >= 0x09 && c <= 0x0D) || (c >= 0x1C && c <= 0x20) || c == 0x85 || c == 0xA0 ||
+         c == 0x1680 || (c >= 0x2000 && c <= 0x200A) || c == 0x2028 || c == 0x2029 || c == 0x202F ||
+         c == 0x205F || c == 0x3000;
 }
 
 bool is_line_end(char32_t c) {
-  return (c >= 0x0A && c <= 0x0D) || (c >= 0x1C && c <= 0x1E) || c == 0x85 || c == 0x2028 || c == 0x2029;
+  return (c >= 0x0A && c <= 0x0D) || (c >= 0x1C && c <= 0x1E) || c == 0x85 || c == 0x2028 ||
+         c == 0x2029;
 }
 
 bool is_printable(char32_t c) {
@@ -257,16 +265,18 @@ bool is_printable(char32_t c) {
 bool is_alpha(char32_t c) {
   if (c < 0x80) return (c | 0x20U) >= 'a' && (c | 0x20U) <= 'z';
   const utf8proc_category_t cat = category(c);
-  return cat == UTF8PROC_CATEGORY_LU || cat == UTF8PROC_CATEGORY_LL || cat == UTF8PROC_CATEGORY_LT ||
-         cat == UTF8PROC_CATEGORY_LM || cat == UTF8PROC_CATEGORY_LO;
+  return cat == UTF8PROC_CATEGORY_LU || cat == UTF8PROC_CATEGORY_LL ||
+         cat == UTF8PROC_CATEGORY_LT || cat == UTF8PROC_CATEGORY_LM || cat == UTF8PROC_CATEGORY_LO;
 }
-bool is_decimal(char32_t c) { return c < 0x80 ? c >= '0' && c <= '9' : category(c) == UTF8PROC_CATEGORY_ND; }
+bool is_decimal(char32_t c) {
+  return c < 0x80 ? c >= '0' && c <= '9' : category(c) == UTF8PROC_CATEGORY_ND;
+}
 bool is_digit(char32_t c) { return is_decimal(c) || in_ranges(kDigitNotDecimal, c); }
 bool is_numeric(char32_t c) {
   if (c < 0x80) return is_decimal(c);
   const utf8proc_category_t cat = category(c);
-  return cat == UTF8PROC_CATEGORY_ND || cat == UTF8PROC_CATEGORY_NL || cat == UTF8PROC_CATEGORY_NO ||
-         in_ranges(kNumericLetter, c);
+  return cat == UTF8PROC_CATEGORY_ND || cat == UTF8PROC_CATEGORY_NL ||
+         cat == UTF8PROC_CATEGORY_NO || in_ranges(kNumericLetter, c);
 }
 bool is_lower(char32_t c) {
   if (c < 0x80) return c >= 'a' && c <= 'z';
@@ -285,8 +295,8 @@ bool is_identifier(std::string_view text) {
     const char32_t c = next_code_point(text, &at);
     if (c == '_' || is_alpha(c) || category(c) == UTF8PROC_CATEGORY_NL) continue;
     const utf8proc_category_t cat = category(c);
-    if (first || !(cat == UTF8PROC_CATEGORY_MN || cat == UTF8PROC_CATEGORY_MC || cat == UTF8PROC_CATEGORY_ND ||
-                   cat == UTF8PROC_CATEGORY_PC || c == 0xB7))
+    if (first || !(cat == UTF8PROC_CATEGORY_MN || cat == UTF8PROC_CATEGORY_MC ||
+                   cat == UTF8PROC_CATEGORY_ND || cat == UTF8PROC_CATEGORY_PC || c == 0xB7))
       return false;
   }
   return !text.empty();
@@ -324,8 +334,10 @@ std::string capitalize(std::string_view text) {
   for (size_t at = 0; at < text.size();) {
     const size_t begin = at;
     const char32_t c = next_code_point(text, &at);
-    if (begin == 0) append_title(c, &out);
-    else append_lower(text, begin, at, c, &out);
+    if (begin == 0)
+      append_title(c, &out);
+    else
+      append_lower(text, begin, at, c, &out);
   }
   return out;
 }
@@ -336,8 +348,10 @@ std::string title(std::string_view text) {
   for (size_t at = 0; at < text.size();) {
     const size_t begin = at;
     const char32_t c = next_code_point(text, &at);
-    if (inside) append_lower(text, begin, at, c, &out);
-    else append_title(c, &out);
+    if (inside)
+      append_lower(text, begin, at, c, &out);
+    else
+      append_title(c, &out);
     inside = is_cased(c);
   }
   return out;
@@ -348,9 +362,12 @@ std::string swapcase(std::string_view text) {
   for (size_t at = 0; at < text.size();) {
     const size_t begin = at;
     const char32_t c = next_code_point(text, &at);
-    if (is_upper(c)) append_lower(text, begin, at, c, &out);
-    else if (is_lower(c)) append_upper(c, &out);
-    else append_code_point(c, &out);
+    if (is_upper(c))
+      append_lower(text, begin, at, c, &out);
+    else if (is_lower(c))
+      append_upper(c, &out);
+    else
+      append_code_point(c, &out);
   }
   return out;
 }
@@ -361,15 +378,16 @@ std::string casefold(std::string_view text) {
     const char32_t c = next_code_point(text, &at);
     utf8proc_int32_t folded[4];
     int boundary = 0;
-    const utf8proc_ssize_t count =
-        utf8proc_decompose_char(static_cast<utf8proc_int32_t>(c), folded, 4, UTF8PROC_CASEFOLD, &boundary);
+    const utf8proc_ssize_t count = utf8proc_decompose_char(static_cast<utf8proc_int32_t>(c), folded,
+                                                           4, UTF8PROC_CASEFOLD, &boundary);
     for (utf8proc_ssize_t i = 0; i < std::min<utf8proc_ssize_t>(count, 4); ++i)
       append_code_point(static_cast<char32_t>(folded[i]), &out);
   }
   return out;
 }
 
-std::string_view strip(std::string_view text, std::optional<std::string_view> chars, bool left, bool right) {
+std::string_view strip(std::string_view text, std::optional<std::string_view> chars, bool left,
+                       bool right) {
   const auto drop = [&](char32_t c) {
     if (!chars) return is_space(c);
     for (size_t at = 0; at < chars->size();)
@@ -392,7 +410,8 @@ std::string_view strip(std::string_view text, std::optional<std::string_view> ch
   return text.substr(begin, end - begin);
 }
 
-std::vector<std::string_view> split(std::string_view text, std::optional<std::string_view> separator, int64_t max,
+std::vector<std::string_view> split(std::string_view text,
+                                    std::optional<std::string_view> separator, int64_t max,
                                     bool from_right) {
   if (!separator) return from_right ? rsplit_space(text, max) : split_space(text, max);
   std::vector<std::string_view> out;
@@ -432,7 +451,8 @@ std::vector<std::string_view> split_lines(std::string_view text, bool keep_ends)
   return out;
 }
 
-std::string replace(std::string_view text, std::string_view from, std::string_view to, int64_t max, size_t limit) {
+std::string replace(std::string_view text, std::string_view from, std::string_view to, int64_t max,
+                    size_t limit) {
   std::string out;
   const auto put = [&](std::string_view piece) {
     if (out.size() + piece.size() > limit) fail_limit("a text in the template grew too large");

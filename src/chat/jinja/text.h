@@ -35,19 +35,23 @@ int decimal_value(char32_t c);  // 0..9 of a decimal digit of any script, or -1
 std::string upper(std::string_view text);
 std::string lower(std::string_view text);
 std::string capitalize(std::string_view text);
-std::string title(std::string_view text);      // str.title
+std::string title(std::string_view text);  // str.title
 std::string swapcase(std::string_view text);
 std::string casefold(std::string_view text);
 
 // Without `chars`: white space. With: any of its code points.
-std::string_view strip(std::string_view text, std::optional<std::string_view> chars, bool left, bool right);
+std::string_view strip(std::string_view text, std::optional<std::string_view> chars, bool left,
+                       bool right);
 
-// str.split / rsplit; max < 0 = no limit. Without separator: runs of white space; a separator is not empty.
-std::vector<std::string_view> split(std::string_view text, std::optional<std::string_view> separator, int64_t max,
+// str.split / rsplit; max < 0 = no limit. Without separator: runs of white space; a separator is
+// not empty.
+std::vector<std::string_view> split(std::string_view text,
+                                    std::optional<std::string_view> separator, int64_t max,
                                     bool from_right);
 std::vector<std::string_view> split_lines(std::string_view text, bool keep_ends);
 
 // str.replace; max < 0 = all. The result may not exceed `limit` bytes (TemplateError).
-std::string replace(std::string_view text, std::string_view from, std::string_view to, int64_t max, size_t limit);
+std::string replace(std::string_view text, std::string_view from, std::string_view to, int64_t max,
+                    size_t limit);
 
 }  // namespace spindrift::jinja

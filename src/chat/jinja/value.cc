@@ -15,7 +15,9 @@ namespace {
 // -1, 0, 1, or 2 when a NaN is involved.
 int compare_numbers(const Value& a, const Value& b) {
   const auto sign = [](auto x, auto y) { return x < y ? -1 : (x > y ? 1 : 0); };
-  const auto small = [](const Value& v) { return v.is(Kind::kBool) ? int64_t{v.boolean} : v.integer; };
+  const auto small = [](const Value& v) {
+    return v.is(Kind::kBool) ? int64_t{v.boolean} : v.integer;
+  };
   if (a.is(Kind::kFloat) && b.is(Kind::kFloat))
     return std::isnan(a.real) || std::isnan(b.real) ? 2 : sign(a.real, b.real);
   if (a.is(Kind::kFloat)) {
@@ -163,7 +165,8 @@ bool equals(Runtime& rt, const Value& a, const Value& b) {
     case Kind::kView:
       return a.view->dict == b.view->dict && a.view->part == b.view->part;
     case Kind::kMethod:
-      return a.method->name->view() == b.method->name->view() && a.method->self.integer == b.method->self.integer;
+      return a.method->name->view() == b.method->name->view() &&
+             a.method->self.integer == b.method->self.integer;
     default:
       return a.integer == b.integer;  // the same object
   }
@@ -195,14 +198,15 @@ bool compare(Runtime& rt, Order order, const Value& a, const Value& b) {
   if (a.is_sequence() && a.kind == b.kind) {
     const DepthGuard guard(rt);
     for (size_t i = 0; i < std::min(a.list->size, b.list->size); ++i)
-      if (!equals(rt, a.list->data[i], b.list->data[i])) return compare(rt, order, a.list->data[i], b.list->data[i]);
+      if (!equals(rt, a.list->data[i], b.list->data[i]))
+        return compare(rt, order, a.list->data[i], b.list->data[i]);
     return decide(a.list->size < b.list->size ? -1 : (a.list->size > b.list->size ? 1 : 0));
   }
   if (a.is_undefined()) fail_undefined(a);
   if (b.is_undefined()) fail_undefined(b);
   constexpr std::array<const char*, 4> kSpelling{"<", "<=", ">", ">="};
-  fail_type(std::string("'") + kSpelling[static_cast<size_t>(order)] + "' is not supported between " + type_name(a) +
-            " and " + type_name(b));
+  fail_type(std::string("'") + kSpelling[static_cast<size_t>(order)] +
+            "' is not supported between " + type_name(a) + " and " + type_name(b));
 }
 
 uint64_t hash_value(Runtime& rt, const Value& v) {
@@ -280,14 +284,17 @@ int64_t index_of(const Value& v, const char* what) {
 
 int64_t clamped_index(const Value& v, const char* what) {
   if (!v.is(Kind::kBig)) return index_of(v, what);
-  return v.big->negative ? std::numeric_limits<int64_t>::min() : std::numeric_limits<int64_t>::max();
+  return v.big->negative ? std::numeric_limits<int64_t>::min()
+                         : std::numeric_limits<int64_t>::max();
 }
 
 std::string float_repr(double value) {
   if (std::isnan(value)) return "nan";
   if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
   std::array<char, 40> buffer{};
-  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value, std::chars_format::scientific).ptr;
+  const auto end = std::to_chars(buffer.data(), buffer.data() + buffer.size(), value,
+                                 std::chars_format::scientific)
+                       .ptr;
   const std::string_view text(buffer.data(), static_cast<size_t>(end - buffer.data()));
   const size_t e = text.find('e');
   int exponent = 0;
@@ -296,8 +303,10 @@ std::string float_repr(double value) {
   std::string out;
   std::string digits;
   for (char c : text.substr(0, e)) {
-    if (c == '-') out.push_back('-');
-    else if (c != '.') digits.push_back(c);
+    if (c == '-')
+      out.push_back('-');
+    else if (c != '.')
+      digits.push_back(c);
   }
   if (exponent < -4 || exponent >= 16) {
     out.push_back(digits[0]);
@@ -307,7 +316,8 @@ std::string float_repr(double value) {
     if (power.size() < 2) out.push_back('0');
     return out + power;
   }
-  if (exponent < 0) return out + "0." + std::string(static_cast<size_t>(-exponent - 1), '0') + digits;
+  if (exponent < 0)
+    return out + "0." + std::string(static_cast<size_t>(-exponent - 1), '0') + digits;
   const auto whole = static_cast<size_t>(exponent) + 1;
   if (digits.size() <= whole) return out + digits + std::string(whole - digits.size(), '0') + ".0";
   return out + digits.substr(0, whole) + "." + digits.substr(whole);

@@ -39,7 +39,8 @@ enum class Kind : uint8_t {
   kJoiner,
 };
 
-// UTF-8 text. `length` counts code points. `markup` marks text that |safe or |escape declared to be HTML.
+// UTF-8 text. `length` counts code points. `markup` marks text that |safe or |escape declared to be
+// HTML.
 struct Str {
   const char* data;
   size_t size;
@@ -149,7 +150,8 @@ struct List {
   std::span<const Value> items() const { return {data, size}; }
 };
 
-// Insertion-ordered, keys unique by Python equality (1 == 1.0 == True). Built once by DictBuilder, then immutable.
+// Insertion-ordered, keys unique by Python equality (1 == 1.0 == True). Built once by DictBuilder,
+// then immutable.
 struct Dict {
   struct Entry {
     Value key;
@@ -158,7 +160,8 @@ struct Dict {
   };
   const Entry* entries;
   size_t size;
-  const uint32_t* index;  // open addressing, `mask + 1` places, entry number + 1, 0 = free; null for small dicts
+  const uint32_t* index;  // open addressing, `mask + 1` places, entry number + 1, 0 = free; null
+                          // for small dicts
   size_t mask;
   std::span<const Entry> items() const { return {entries, size}; }
 };
@@ -230,7 +233,7 @@ struct Loop {
   Value iterable;  // what was looped over, for its length; kMissing once a length was counted
   int64_t index0;
   int64_t depth0;
-  int64_t length;  // -1 = not known yet
+  int64_t length;                // -1 = not known yet
   Value after, current, before;  // kMissing = none
   Value last_changed;            // the arguments of the last changed(), a tuple, or kMissing
   const Stmt* recursive;         // the recursive for statement, or null
@@ -254,13 +257,17 @@ std::string to_repr(Runtime& rt, const Value& v);
 
 bool equals(Runtime& rt, const Value& a, const Value& b);
 enum class Order : uint8_t { kLess, kLessEqual, kGreater, kGreaterEqual };
-bool compare(Runtime& rt, Order order, const Value& a, const Value& b);  // fails for kinds without an order
-inline bool less(Runtime& rt, const Value& a, const Value& b) { return compare(rt, Order::kLess, a, b); }
+bool compare(Runtime& rt, Order order, const Value& a,
+             const Value& b);  // fails for kinds without an order
+inline bool less(Runtime& rt, const Value& a, const Value& b) {
+  return compare(rt, Order::kLess, a, b);
+}
 uint64_t hash_value(Runtime& rt, const Value& v);  // fails for unhashable values
 
-BigInt to_big(const Value& v);        // kBool, kInt, kBig
-double to_real(const Value& v);       // any number; fails when out of range
-std::string float_repr(double value);  // the shortest text that reads back to the same bits, as repr(float)
+BigInt to_big(const Value& v);   // kBool, kInt, kBig
+double to_real(const Value& v);  // any number; fails when out of range
+std::string float_repr(
+    double value);  // the shortest text that reads back to the same bits, as repr(float)
 int64_t index_of(const Value& v, const char* what);  // a whole number that fits, else fails
 // |v| clamped to int64 instead of failing: for slice bounds and the like.
 int64_t clamped_index(const Value& v, const char* what);
@@ -273,7 +280,8 @@ std::vector<Value> to_vector(Runtime& rt, const Value& v);
 int64_t length_of(const Value& v);
 bool contains(Runtime& rt, const Value& container, const Value& item);
 
-const Value* find(Runtime& rt, const Dict& dict, const Value& key);  // null when absent; fails for unhashable keys
+const Value* find(Runtime& rt, const Dict& dict,
+                  const Value& key);  // null when absent; fails for unhashable keys
 const Value* find(const Dict& dict, std::string_view key);
 Value* find(const Namespace& ns, std::string_view name);
 void assign(Runtime& rt, Namespace& ns, const Str* name, const Value& v);

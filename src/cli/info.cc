@@ -1,0 +1,66 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "app/machine.h"
+#include "cli/commands.h"
+#include "cli/exit_code.h"
+#include "cli/terminal.h"
+#include "core/build_info.h"
+
+namespace spindrift::cli {
+namespace {
+
+struct Flags {
+  bool json = false;
+  bool measure = false;
+};
+
+int run(const Flags& flags) {
+  auto machine = describe_machine();
+  if (!machine.ok()) return fail(machine.error());
+  const Machine& m = machine.value();
+  const BuildInfo build = build_info();
+  nlohmann::ordered_json json = {{"version", build.version},
+                                 {"commit", build.commit},
+                                 {"compiler", build.compiler},
+                                 {"build_flags", build.flags},
+                                 {"cpu", m.cpu},
+                                 {"usable_isas", m.usable_isas},
+                                 {"isa", m.isa},
+                                 {"threads", m.threads},
+                                 {"memory_bytes", m.memory_bytes}};
+  if (flags.measure) json["read_gb_s"] = measure_read_bandwidth(m.threads);
+  Terminal out(ColorMode::kNever);
+  if (flags.json) {
+    out.write(json.dump(2));
+    out.end_line();
+    return out.ok() ? kOk : kOther;
+  }
+  std::string isas;
+  for (const std::string& isa : m.usable_isas) isas += (isas.empty() ? "" : " ") + isa;
+  out.write(fmt::format("spindrift {} ({})\n", build.version, build.commit));
+  out.write(fmt::format("compiler    {}, {}\n", build.compiler, build.flags));
+  out.write(fmt::format("processor   {}\n", m.cpu));
+  out.write(fmt::format("kernels     {} (usable here: {})\n", m.isa, isas));
+  out.write(fmt::format("threads     {}\n", m.threads));
+  out.write(
+      fmt::format("memory      {:.1f} GiB\n", static_cast<double>(m.memory_bytes) / (1 << 30)));
+  if (flags.measure)
+    out.write(fmt::format("read speed  {:.1f} GB/s\n", json["read_gb_s"].get<double>()));
+  return out.ok() ? kOk : kOther;
+}
+
+}  // namespace
+
+Run add_info(CLI::App& app) {
+  auto flags = std::make_shared<Flags>();
+  app.add_flag("--json", flags->json, "One JSON object");
+  app.add_flag("--measure", flags->measure, "Measure the memory's read bandwidth too");
+  app.footer("Example:\n  spindrift info --measure");
+  return [flags] { return run(*flags); };
+}
+
+}  // namespace spindrift::cli

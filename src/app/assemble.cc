@@ -32,6 +32,7 @@ class Parts final : public Assembly {
   const SpecialTokens& special_tokens() const override { return text_.special_tokens; }
   const GenerationDefaults& defaults() const override { return text_.defaults; }
   Exec exec() const override { return {.pool = pool_.get(), .kernels = kernels_}; }
+  std::string_view isa() const override { return kernels_->name; }
   const std::vector<std::string>& warnings() const override { return target_.warnings; }
   double load_seconds() const override { return load_seconds_; }
 

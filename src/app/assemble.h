@@ -51,6 +51,7 @@ class Assembly {
   virtual const SpecialTokens& special_tokens() const = 0;
   virtual const GenerationDefaults& defaults() const = 0;
   virtual Exec exec() const = 0;
+  virtual std::string_view isa() const = 0;  // of exec()'s kernels
   virtual const std::vector<std::string>& warnings() const = 0;
   virtual double load_seconds() const = 0;
 };

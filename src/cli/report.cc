@@ -1,0 +1,92 @@
+#include "cli/report.h"
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+
+#include <charconv>
+#include <nlohmann/json.hpp>
+
+#include "core/thread_pool.h"
+
+namespace spindrift::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+int64_t peak_rss_bytes() {
+  struct rusage usage = {};
+  getrusage(RUSAGE_SELF, &usage);
+  return int64_t{usage.ru_maxrss} * 1024;
+}
+
+Json draft_json(const Assembly& assembly, const RunFacts& facts, const GenerationStats& stats) {
+  if (assembly.drafter() == nullptr) return nullptr;
+  const DraftStats& draft = stats.draft;
+  Json tokens = facts.draft_tokens;
+  int count = 0;
+  const std::string& text = facts.draft_tokens;
+  if (std::from_chars(text.data(), text.data() + text.size(), count).ec == std::errc{})
+    tokens = count;
+  return {{"kind", assembly.drafter()->kind()},
+          {"draft_tokens", tokens},
+          {"rounds", draft.rounds},
+          {"plain_rounds", draft.plain_rounds},
+          {"drafted", draft.drafted},
+          {"accepted", draft.accepted},
+          {"mean_accepted", draft.mean_accepted()},
+          {"tokens_per_round", draft.tokens_per_round(stats.generated_tokens)},
+          {"acceptance_by_position", draft.acceptance_by_position()},
+          {"draft_s", draft.draft_s},
+          {"verify_s", draft.verify_s},
+          {"decision", draft.decision}};
+}
+
+}  // namespace
+
+std::string report_json(const Assembly& assembly, const RunFacts& facts, const Outcome& outcome,
+                        const Answer& answer) {
+  const GenerationStats& stats = outcome.stats;
+  const Exec ex = assembly.exec();
+  Json json = {{"model", assembly.model_name()}, {"draft_model", nullptr}};
+  if (!assembly.draft_model_name().empty()) json["draft_model"] = assembly.draft_model_name();
+  json["prompt_ids"] = facts.prompt_ids;
+  json["token_ids"] = outcome.tokens;
+  json["text"] = answer.text;
+  json["reasoning"] = nullptr;
+  if (answer.reasoning) json["reasoning"] = *answer.reasoning;
+  json["tool_calls"] = Json::parse(answer.tool_calls_json);
+  json["finish_reason"] = name(outcome.reason);
+  json["stats"] = {
+      {"prompt_tokens", stats.prompt_tokens}, {"generated_tokens", stats.generated_tokens},
+      {"load_s", assembly.load_seconds()},    {"prefill_s", stats.prefill_s},
+      {"decode_s", stats.decode_s},           {"decode_tokens_per_s", stats.decode_tokens_per_s()},
+      {"threads", thread_count(ex)},          {"isa", assembly.isa()},
+      {"peak_rss_bytes", peak_rss_bytes()},   {"draft", draft_json(assembly, facts, stats)}};
+  json["ledger_digest"] = outcome.ledger_digest;
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string report_text(const GenerationStats& stats, bool with_drafter) {
+  std::string out = fmt::format("prompt     {:6} tokens, {:8.1f} tokens/s\n", stats.prompt_tokens,
+                                stats.prefill_tokens_per_s());
+  if (stats.reused_tokens > 0)
+    out.insert(out.size() - 1, fmt::format(" ({} kept from before)", stats.reused_tokens));
+  out += fmt::format("generated  {:6} tokens, {:8.1f} tokens/s\n", stats.generated_tokens,
+                     stats.decode_tokens_per_s());
+  if (!with_drafter) return out;
+  const DraftStats& draft = stats.draft;
+  out += fmt::format(
+      "drafting   {:6} rounds and {} plain, {:.2f} tokens per round, {:.2f} accepted "
+      "per drafted round\n",
+      draft.rounds, draft.plain_rounds, draft.tokens_per_round(stats.generated_tokens),
+      draft.mean_accepted());
+  if (draft.rounds > 0) {
+    out += "accepted by position";
+    for (const double share : draft.acceptance_by_position()) out += fmt::format(" {:.2f}", share);
+    out += '\n';
+  }
+  if (!draft.decision.empty()) out += fmt::format("decision   {}\n", draft.decision);
+  return out;
+}
+
+}  // namespace spindrift::cli

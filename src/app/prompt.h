@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -17,6 +18,9 @@ struct Prompt {
   std::vector<TokenId> ids;
 };
 
+// bos_token, eos_token ... as the variables of a template.
+std::map<std::string, std::string> template_tokens(const SpecialTokens& tokens);
+
 // A conversation to answer.
 struct ChatInput {
   std::string messages_json;            // an array as in OpenAI's API
@@ -31,8 +35,5 @@ Result<Prompt> raw_prompt(const Tokenizer& tokenizer, std::string_view text);
 Result<Prompt> chat_prompt(const Assembly& assembly, const ChatInput& input);
 // One question of a user: a chat where the model has a template, else raw text.
 Result<Prompt> user_prompt(const Assembly& assembly, std::string_view question);
-
-// [{"role": "system", ...}, {"role": "user", ...}] as JSON.
-std::string messages_json(std::optional<std::string_view> system, std::string_view user);
 
 }  // namespace spindrift

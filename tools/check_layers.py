@@ -36,7 +36,9 @@ TABLE = {
     "drafters": Folder(own=("core", "io", "nn", "kernels", "models/target_model.h")),
     "engine": Folder(
         own=("core", "models/target_model.h", "drafters/drafter.h", "tokenizer", "chat"), third_party_cc=("xxhash",)),
-    "app": Folder(own=("core", "io", "kernels", "tokenizer", "chat", "nn", "models", "drafters", "engine")),
+    "app": Folder(
+        own=("core", "io", "kernels", "tokenizer", "chat", "nn", "models", "drafters", "engine"),
+        third_party_cc=("fmt", "nlohmann")),
     "server": Folder(
         own=("core", "engine", "app", "chat", "tokenizer"), third_party_cc=("httplib", "nlohmann")),
     "cli": Folder(

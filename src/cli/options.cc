@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <charconv>
 #include <cstdio>
+#include <map>
 #include <memory>
 
 #include "cli/exit_code.h"
@@ -104,6 +105,15 @@ std::optional<bool> ThinkFlags::value() const {
 void add_think_flags(CLI::App& app, ThinkFlags& flags) {
   auto* think = app.add_flag("--think", flags.think, "Ask the template for reasoning");
   app.add_flag("--no-think", flags.no_think, "Ask the template for none")->excludes(think);
+}
+
+void add_color_flag(CLI::App& app, ColorMode& color) {
+  app.add_option("--color", color, "auto, always or never")
+      ->transform(
+          CLI::CheckedTransformer(std::map<std::string, ColorMode>{{"auto", ColorMode::kAuto},
+                                                                   {"always", ColorMode::kAlways},
+                                                                   {"never", ColorMode::kNever}}))
+      ->group("Output");
 }
 
 AssembleOptions assemble_options(const ModelFlags& model, const MachineFlags& machine) {

@@ -60,6 +60,8 @@ struct ThinkFlags {
 };
 void add_think_flags(CLI::App& app, ThinkFlags& flags);
 
+void add_color_flag(CLI::App& app, ColorMode& color);
+
 AssembleOptions assemble_options(const ModelFlags& model, const MachineFlags& machine);
 EngineOptions engine_options(const MachineFlags& machine);
 // "auto" or a count; a count above the drafter's maximum is clamped with a warning.

@@ -1,0 +1,213 @@
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <array>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "app/prompt.h"
+#include "cli/commands.h"
+#include "cli/exit_code.h"
+#include "cli/interrupt.h"
+#include "cli/loading.h"
+#include "cli/options.h"
+#include "cli/report.h"
+#include "cli/terminal.h"
+#include "cli/turn.h"
+
+namespace spindrift::cli {
+namespace {
+
+struct Flags {
+  ModelFlags model;
+  MachineFlags machine;
+  SamplingFlags sampling;
+  ThinkFlags think;
+  std::optional<std::string> prompt, prompt_file, prompt_ids, system;
+  std::string standard_input, messages, tools;
+  bool raw = false;
+  bool json = false;
+  bool quiet = false;
+  std::string ledger, trace;
+  ColorMode color = ColorMode::kAuto;
+};
+
+using File = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
+
+// Null for an empty path.
+Result<File> create(const std::string& path) {
+  File file(nullptr, std::fclose);
+  if (path.empty()) return file;
+  file.reset(std::fopen(path.c_str(), "wb"));
+  if (file == nullptr)
+    return Error{ErrorCode::kUsage, fmt::format("{}: expected a file that can be written", path)};
+  return file;
+}
+
+// The user's text: -p, --prompt-file or standard input.
+Result<std::string> user_text(const Flags& flags) {
+  if (flags.prompt) return *flags.prompt;
+  return read_text(flags.prompt_file.value_or("-"));
+}
+
+bool has_text(const Flags& flags) {
+  return flags.prompt || flags.prompt_file || flags.standard_input == "-";
+}
+
+Status check(const Flags& flags) {
+  const int sources =
+      (has_text(flags) ? 1 : 0) + (flags.prompt_ids ? 1 : 0) + (flags.messages.empty() ? 0 : 1);
+  if (sources != 1)
+    return Error{
+        ErrorCode::kUsage,
+        "generate: expected one of -p, --prompt-file, --prompt-ids, --messages or -, found " +
+            std::string(sources == 0 ? "none" : "several"),
+        "see spindrift generate --help"};
+  const bool chat_flags =
+      flags.system || !flags.tools.empty() || flags.think.value() || !flags.messages.empty();
+  if ((flags.raw || flags.prompt_ids) && chat_flags)
+    return Error{ErrorCode::kUsage,
+                 "generate: --system, --messages, --tools, --think and --no-think need the chat "
+                 "template, which --raw and --prompt-ids leave out"};
+  if (flags.system && !flags.messages.empty())
+    return Error{ErrorCode::kUsage,
+                 "generate: --messages is a whole conversation; put the system text into it"};
+  return ok_status();
+}
+
+Result<Prompt> make_prompt(const Flags& flags, const Assembly& assembly) {
+  if (flags.prompt_ids) {
+    SPINDRIFT_TRY(auto ids, parse_ids(*flags.prompt_ids, assembly.target().info().vocab));
+    return Prompt{.text = {}, .ids = std::move(ids)};
+  }
+  const bool wants_chat =
+      flags.system || !flags.tools.empty() || flags.think.value() || !flags.messages.empty();
+  if (flags.raw || (assembly.chat_template() == nullptr && !wants_chat)) {
+    SPINDRIFT_TRY(const std::string text, user_text(flags));
+    return raw_prompt(assembly.tokenizer(), text);
+  }
+  ChatInput input{.messages_json = {}, .tools_json = {}, .enable_thinking = flags.think.value()};
+  if (!flags.tools.empty()) {
+    SPINDRIFT_TRY(input.tools_json, read_text(flags.tools));
+  }
+  if (!flags.messages.empty()) {
+    SPINDRIFT_TRY(input.messages_json, read_text(flags.messages));
+  } else {
+    std::vector<Message> messages;
+    if (flags.system) messages.push_back({.role = "system", .content = *flags.system});
+    SPINDRIFT_TRY(std::string text, user_text(flags));
+    messages.push_back({.role = "user", .content = std::move(text)});
+    input.messages_json = messages_json(messages);
+  }
+  return chat_prompt(assembly, input);
+}
+
+void print_tool_calls(const std::string& calls, Terminal& out) {
+  for (const auto& call : nlohmann::ordered_json::parse(calls)) {
+    out.end_line();
+    out.write(call.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
+  }
+}
+
+int run(const Flags& flags) {
+  if (const Status valid = check(flags); !valid.ok()) return fail(valid.error());
+  auto ledger = create(flags.ledger);
+  if (!ledger.ok()) return fail(ledger.error());
+  auto trace = create(flags.trace);
+  if (!trace.ok()) return fail(trace.error());
+  auto loaded = load(assemble_options(flags.model, flags.machine), flags.quiet);
+  if (!loaded.ok()) return fail(loaded.error());
+  const Assembly& assembly = *loaded.value();
+  auto prompt = make_prompt(flags, assembly);
+  if (!prompt.ok()) return fail(prompt.error());
+  auto width = draft_width(flags.model.draft_tokens, assembly.drafter());
+  if (!width.ok()) return fail(width.error());
+
+  Request request;
+  request.sampling = sampling_params(flags.sampling, assembly.defaults());
+  request.stop = stop_spec(flags.sampling, assembly.defaults());
+  request.draft = width.value();
+  request.ledger = flags.json || !flags.ledger.empty();
+  request.cancelled = &interrupted();
+
+  Terminal out(flags.color);
+  Progress progress(flags.quiet);
+  TurnOptions options{.terminal = flags.json ? nullptr : &out,
+                      .progress = &progress,
+                      .show_reasoning = out.interactive(),
+                      .split = !flags.raw && !flags.prompt_ids,
+                      .ledger = ledger.value().get(),
+                      .trace = trace.value().get(),
+                      .tools_json = {}};
+  if (!flags.tools.empty()) {
+    auto tools = read_text(flags.tools);
+    if (!tools.ok()) return fail(tools.error());
+    options.tools_json = std::move(tools).value();
+  }
+  Engine engine(assembly.target(), assembly.drafter(), assembly.exec(),
+                engine_options(flags.machine));
+  const InterruptScope scope;
+  auto turn = run_turn(assembly, engine, std::move(request), prompt.value(), options);
+  progress.clear();
+  if (!turn.ok()) return fail(turn.error());
+  const Outcome& outcome = turn.value().outcome;
+
+  if (flags.json) {
+    std::string tokens = "auto";
+    if (width.value().mode != DraftWidth::Mode::kAuto)
+      tokens = std::to_string(width.value().tokens);
+    out.write(report_json(assembly, {.prompt_ids = prompt.value().ids, .draft_tokens = tokens},
+                          outcome, turn.value().answer));
+  } else {
+    print_tool_calls(turn.value().answer.tool_calls_json, out);
+  }
+  out.end_line();
+  if (!flags.quiet && !flags.json)
+    std::fputs(report_text(outcome.stats, assembly.drafter() != nullptr).c_str(), stderr);
+  if (outcome.error) return fail(*outcome.error);
+  if (outcome.reason == FinishReason::kInterrupted) return kInterrupted;
+  return out.ok() ? kOk : kOther;
+}
+
+}  // namespace
+
+Run add_generate(CLI::App& app) {
+  auto flags = std::make_shared<Flags>();
+  add_model_flag(app, flags->model);
+  add_draft_flags(app, flags->model);
+  const auto prompt = [&app](const char* name, auto& target, const char* help) {
+    return app.add_option(name, target, help)->group("Prompt");
+  };
+  prompt("-p,--prompt", flags->prompt, "The user's text");
+  prompt("--prompt-file", flags->prompt_file, "File with the user's text")->type_name("FILE");
+  prompt("--prompt-ids", flags->prompt_ids, "Token ids, taken as they are: \"2,31,7\" or @FILE");
+  prompt("--messages", flags->messages, "A whole conversation: JSON array as in OpenAI's API")
+      ->type_name("FILE");
+  prompt("--tools", flags->tools, "Tools: JSON array as in OpenAI's API")->type_name("FILE");
+  prompt("--system", flags->system, "System text");
+  prompt("input", flags->standard_input, "- reads the user's text from standard input")
+      ->check(CLI::IsMember({"-"}));
+  app.add_flag("--raw", flags->raw, "Continue the text without a chat template")->group("Prompt");
+  add_think_flags(app, flags->think);
+  add_sampling_flags(app, flags->sampling);
+  add_machine_flags(app, flags->machine);
+  app.add_flag("--json", flags->json, "Print one JSON object at the end instead of streaming")
+      ->group("Output");
+  app.add_option("--ledger", flags->ledger, "Write a line a token: index, id, hash of its logits")
+      ->type_name("FILE")
+      ->group("Output");
+  app.add_option("--trace", flags->trace, "Write a JSON line a round")
+      ->type_name("FILE")
+      ->group("Output");
+  add_color_flag(app, flags->color);
+  app.add_flag("--quiet", flags->quiet, "No progress, warnings or figures")->group("Output");
+  app.footer(
+      "Examples:\n"
+      "  spindrift generate -m MODEL -p 'Write a function that adds two numbers.'\n"
+      "  spindrift generate -m MODEL --draft-model DRAFTER --draft-tokens 7 --json -p 'Hello'\n"
+      "  git diff | spindrift generate -m MODEL --system 'Review this change.' -");
+  return [flags] { return run(*flags); };
+}
+
+}  // namespace spindrift::cli

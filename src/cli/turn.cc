@@ -1,0 +1,84 @@
+#include "cli/turn.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "app/answer.h"
+#include "engine/ledger.h"
+#include "tokenizer/tokenizer.h"
+
+namespace spindrift::cli {
+namespace {
+
+// The tokenizer's stream behind the engine's face.
+class StreamDecoder final : public TextDecoder {
+ public:
+  explicit StreamDecoder(const Tokenizer& tokenizer) : stream_(tokenizer) {}
+  std::string push(TokenId id) override { return stream_.push(id); }
+  std::string finish() override { return stream_.finish(); }
+
+ private:
+  TokenStream stream_;
+};
+
+class Streamer final : public RequestListener {
+ public:
+  Streamer(const TurnOptions& options, AnswerStream& answer) : options_(options), answer_(answer) {}
+
+  void on_prefill(int64_t done, int64_t total) override {
+    if (options_.progress == nullptr) return;
+    if (done < total)
+      options_.progress->show(fmt::format("reading the prompt: {} of {} tokens", done, total));
+    else
+      options_.progress->clear();
+  }
+  void on_token(const TokenEvent& token) override {
+    if (options_.ledger != nullptr)
+      std::fputs(ledger_line(token.index, token.id, token.logits_hash).c_str(), options_.ledger);
+  }
+  void on_text(std::string_view piece, bool drafted) override {
+    show(answer_.push(piece), drafted);
+  }
+  void on_round(const RoundRecord& round) override {
+    if (options_.trace != nullptr) std::fprintf(options_.trace, "%s\n", to_json(round).c_str());
+  }
+
+  void show(const std::vector<AnswerPiece>& pieces, bool drafted) {
+    if (options_.terminal == nullptr) return;
+    for (const AnswerPiece& piece : pieces) {
+      const bool reasoning = piece.kind == AnswerPiece::Kind::kReasoning;
+      if (reasoning && !options_.show_reasoning) continue;
+      if (!reasoning && in_reasoning_) options_.terminal->end_line();
+      in_reasoning_ = reasoning;
+      options_.terminal->write(piece.text, reasoning ? Shade::kDim
+                                           : drafted ? Shade::kDrafted
+                                                     : Shade::kPlain);
+    }
+  }
+
+ private:
+  const TurnOptions& options_;
+  AnswerStream& answer_;
+  bool in_reasoning_ = false;
+};
+
+}  // namespace
+
+Result<Turn> run_turn(const Assembly& assembly, Engine& engine, Request request,
+                      const Prompt& prompt, const TurnOptions& options) {
+  AnswerStream answer(assembly, prompt.text, options.tools_json, options.split);
+  Streamer streamer(options, answer);
+  request.prompt = prompt.ids;
+  request.text = std::make_unique<StreamDecoder>(assembly.tokenizer());
+  request.listener = &streamer;
+  SPINDRIFT_TRY(Outcome outcome, engine.run(std::move(request)));
+  streamer.show(answer.finish(), false);
+  Turn turn{.outcome = std::move(outcome),
+            .answer = {.text = answer.content(),
+                       .reasoning = answer.reasoning(),
+                       .tool_calls_json = answer.tool_calls_json()}};
+  return turn;
+}
+
+}  // namespace spindrift::cli

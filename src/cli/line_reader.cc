@@ -1,0 +1,100 @@
+#include "cli/line_reader.h"
+
+#include <histedit.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+
+#include "cli/interrupt.h"
+
+namespace spindrift::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kHistoryLines = 1000;
+
+// Empty when there is no home folder or it cannot be written to.
+std::string history_file() {
+  const char* state = std::getenv("XDG_STATE_HOME");
+  const char* home = std::getenv("HOME");
+  fs::path folder;
+  if (state != nullptr && *state != '\0')
+    folder = state;
+  else if (home != nullptr && *home != '\0')
+    folder = fs::path(home) / ".local" / "state";
+  else
+    return {};
+  folder /= "spindrift";
+  std::error_code error;
+  fs::create_directories(folder, error);
+  return error ? std::string() : (folder / "chat_history").string();
+}
+
+}  // namespace
+
+struct LineReader::Terminal {
+  EditLine* line = nullptr;
+  History* history = nullptr;
+  std::string file = history_file();
+  const char* prompt = "";
+
+  Terminal() {
+    line = el_init("spindrift", stdin, stderr, stderr);
+    history = history_init();
+    HistEvent event;
+    ::history(history, &event, H_SETSIZE, kHistoryLines);
+    ::history(history, &event, H_SETUNIQUE, 1);
+    if (!file.empty()) ::history(history, &event, H_LOAD, file.c_str());
+    el_set(line, EL_CLIENTDATA, this);
+    el_set(
+        line, EL_PROMPT, +[](EditLine* el) {
+          void* self = nullptr;
+          el_get(el, EL_CLIENTDATA, &self);
+          return const_cast<char*>(static_cast<Terminal*>(self)->prompt);
+        });
+    el_set(line, EL_EDITOR, "emacs");
+    el_set(line, EL_HIST, ::history, history);
+  }
+  ~Terminal() {
+    HistEvent event;
+    if (!file.empty()) ::history(history, &event, H_SAVE, file.c_str());
+    el_end(line);
+    history_end(history);
+  }
+};
+
+LineReader::LineReader() {
+  if (isatty(STDIN_FILENO) == 1) terminal_ = std::make_unique<Terminal>();
+}
+LineReader::~LineReader() = default;
+
+std::optional<std::string> LineReader::next(const char* prompt) {
+  std::string text;
+  if (terminal_ == nullptr) {
+    if (!std::getline(std::cin, text)) return std::nullopt;
+    return text;
+  }
+  terminal_->prompt = prompt;
+  int count = 0;
+  const char* line = el_gets(terminal_->line, &count);
+  if (line == nullptr || count <= 0) {
+    if (!interrupted()) return std::nullopt;
+    clear_interrupt();
+    el_reset(terminal_->line);
+    std::fputs("\n", stderr);
+    return std::string();
+  }
+  text.assign(line, static_cast<size_t>(count));
+  if (!text.empty() && text.back() == '\n') text.pop_back();
+  if (!text.empty()) {
+    HistEvent event;
+    ::history(terminal_->history, &event, H_ENTER, text.c_str());
+  }
+  return text;
+}
+
+}  // namespace spindrift::cli

@@ -61,7 +61,8 @@ class Verifier {
   }
 
   Result<VerifyRow> compare(const Setting& setting) const {
-    VerifyRow row{.setting = setting.name};
+    VerifyRow row;
+    row.setting = setting.name;
     int64_t rounds = 0, accepted = 0;
     for (size_t i = 0; i < plain_.size(); ++i) {
       const size_t prompt = i / temperatures_.size();

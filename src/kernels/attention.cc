@@ -2,8 +2,10 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/attention.cc"
-#include "hwy/foreach_target.h"
+#include <hwy/foreach_target.h>
 //
+#include <hwy/highway.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -11,7 +13,6 @@
 
 #include "core/bf16.h"
 #include "core/math.h"
-#include "hwy/highway.h"
 #include "kernels/attention_walk.h"
 #include "kernels/contract.h"
 #include "kernels/dense_source-inl.h"

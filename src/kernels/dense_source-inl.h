@@ -6,11 +6,12 @@
 #define SPINDRIFT_KERNELS_DENSE_SOURCE_INL_H_
 #endif
 
+#include <hwy/highway.h>
+
 #include <cstring>
 
 #include "core/bf16.h"
 #include "core/f16.h"
-#include "hwy/highway.h"
 #include "kernels/lane16-inl.h"
 #include "kernels/linear-inl.h"
 #include "kernels/targets.h"

@@ -2,8 +2,9 @@
 // For use in the HWY_ONCE part of a vector source file, in namespace spindrift::kernels.
 #pragma once
 
+#include <hwy/highway.h>
+
 #include "core/check.h"
-#include "hwy/highway.h"
 #include "kernels/contract.h"
 
 #if HWY_TARGETS & HWY_AVX3

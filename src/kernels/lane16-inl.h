@@ -7,9 +7,10 @@
 #define SPINDRIFT_KERNELS_LANE16_INL_H_
 #endif
 
+#include <hwy/highway.h>
+
 #include <cstdint>
 
-#include "hwy/highway.h"
 #include "kernels/targets.h"
 
 #if SPINDRIFT_VECTOR_TARGET

@@ -15,11 +15,12 @@
 #define SPINDRIFT_KERNELS_LINEAR_INL_H_
 #endif
 
+#include <hwy/highway.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 
-#include "hwy/highway.h"
 #include "kernels/contract.h"
 #include "kernels/lane16-inl.h"
 #include "kernels/targets.h"

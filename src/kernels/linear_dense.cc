@@ -2,9 +2,10 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/linear_dense.cc"
-#include "hwy/foreach_target.h"
+#include <hwy/foreach_target.h>
 //
-#include "hwy/highway.h"
+#include <hwy/highway.h>
+
 #include "kernels/contract.h"
 #include "kernels/dense_source-inl.h"
 #include "kernels/linear-inl.h"

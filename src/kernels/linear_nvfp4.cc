@@ -2,11 +2,12 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/linear_nvfp4.cc"
-#include "hwy/foreach_target.h"
+#include <hwy/foreach_target.h>
 //
+#include <hwy/highway.h>
+
 #include <cstring>
 
-#include "hwy/highway.h"
 #include "kernels/contract.h"
 #include "kernels/linear-inl.h"
 #include "kernels/nvfp4_table.h"

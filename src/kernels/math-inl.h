@@ -7,8 +7,9 @@
 #define SPINDRIFT_KERNELS_MATH_INL_H_
 #endif
 
+#include <hwy/highway.h>
+
 #include "core/math.h"
-#include "hwy/highway.h"
 #include "kernels/lane16-inl.h"
 #include "kernels/targets.h"
 

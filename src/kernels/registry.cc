@@ -1,11 +1,13 @@
+#include "kernels/registry.h"
+//
 #include "kernels/targets.h"
 //
+#include <hwy/highway.h>
+
 #include <cstdlib>
 #include <string>
 
 #include "core/check.h"
-#include "hwy/highway.h"
-#include "kernels/registry.h"
 #include "kernels/simd.h"
 #include "kernels/twins.h"
 

@@ -2,14 +2,15 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/vector_ops.cc"
-#include "hwy/foreach_target.h"
+#include <hwy/foreach_target.h>
 //
+#include <hwy/highway.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
 #include "core/math.h"
-#include "hwy/highway.h"
 #include "kernels/contract.h"
 #include "kernels/lane16-inl.h"
 #include "kernels/math-inl.h"

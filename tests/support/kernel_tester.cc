@@ -127,7 +127,9 @@ void KernelTester::check() const {
     std::vector<int64_t> ids = all;
     std::reverse(ids.begin(), ids.end());
     ASSERT_TRUE(same_bits(run(table, x, ids, 0), expected(ids))) << "depends on the rows' order";
-    for (int64_t count = 1; count <= std::min<int64_t>(rows_, 17); ++count) {
+    // The twin takes rows one by one, so a few of its batches say it all; they are slow.
+    const int64_t step = isa == kernels::Isa::kScalar ? 8 : 1;
+    for (int64_t count = 1; count <= std::min<int64_t>(rows_, 17); count += step) {
       for (int64_t first = 0; first + count <= rows_; first += count) {
         const auto some =
             std::span(all).subspan(static_cast<size_t>(first), static_cast<size_t>(count));

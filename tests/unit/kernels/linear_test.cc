@@ -138,7 +138,7 @@ TEST(Linear, EverySixteenBitCodeIsReadExactly) {
   for (const kernels::Isa isa : kernels::usable_isas()) {
     const Table& table = kernels::table(isa);
     for (const bool half : {false, true}) {
-      for (const int64_t rows : {1, 16}) {
+      for (const int64_t rows : {1, 7}) {  // in registers and from a panel
         SCOPED_TRACE(std::string(table.name) + (half ? " f16" : " bf16"));
         // One finite code a column: the dot with (1, 0, ...) is the weight itself.
         std::vector<uint16_t> codes;

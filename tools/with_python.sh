@@ -10,8 +10,7 @@ shift
 candidates=("${SPINDRIFT_PYTHON:-}" "$root/.venv/bin/python")
 [[ ${SPINDRIFT_ORACLES:-} == 1 ]] && candidates+=("$root/.venv-oracles/bin/python")
 for python in "${candidates[@]}" python3; do
-  [[ -n $python ]] && command -v "$python" >/dev/null || continue
-  if "$python" -c "import ${modules:-sys}" 2>/dev/null; then
+  if [[ -n $python ]] && "$python" -c "import ${modules:-sys}" 2>/dev/null; then
     exec "$python" "$@"
   fi
 done

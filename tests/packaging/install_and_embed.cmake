@@ -23,7 +23,7 @@ endforeach()
 run(${CMAKE_COMMAND} -G Ninja -S ${SOURCE}/examples/embed -B ${work}/build -DCMAKE_PREFIX_PATH=${work}/prefix
   -DCMAKE_BUILD_TYPE=Release)
 run(${CMAKE_COMMAND} --build ${work}/build)
-run(${work}/build/embed ${SOURCE}/models/laguna-tiny-nvfp4)
+run(${work}/build/embed ${SOURCE}/models/laguna-tiny-nvfp4 ${SOURCE}/models/laguna-tiny-dflash)
 if(NOT output MATCHES "def ")
   message(FATAL_ERROR "the example did not print a function but:\n${output}")
 endif()

@@ -30,7 +30,7 @@ TABLE = {
     "kernels": Folder(own=("core",), third_party=("hwy",)),
     "tokenizer": Folder(
         own=("core", "io/json_config.h"), third_party_cc=("oniguruma", "utf8proc", "nlohmann", "simdjson")),
-    "chat": Folder(own=("core", "io/json_config.h"), third_party_cc=("nlohmann",)),
+    "chat": Folder(own=("core", "io/json_config.h"), third_party_cc=("nlohmann", "utf8proc")),
     "nn": Folder(own=("core", "io/weight_store.h", "kernels")),
     "models": Folder(own=("core", "io", "nn", "kernels")),
     "drafters": Folder(own=("core", "io", "nn", "kernels", "models/target_model.h")),
@@ -82,13 +82,13 @@ def check_include(source_root, name, rule, angled, quoted, macro):
     if macro:
         # Highway re-includes a file through HWY_TARGET_INCLUDE; the definition beside it names the file itself.
         return None if macro == "HWY_TARGET_INCLUDE" else f"include through the macro {macro}"
+    if quoted and library_of(quoted):
+        angled, quoted = quoted, None
     if quoted:
         if quoted.startswith("spindrift/"):
             return None if folder in ("app", "cli") else "the public header is for src/app and for users"
         if "/" not in quoted or ".." in quoted:
             return f'"{quoted}": spell it "folder/file.h", from src/'
-        if library_of(quoted):
-            return f'"{quoted}": third-party headers take angle brackets'
         if not (source_root / quoted).is_file():
             return f'"{quoted}": there is no such header under src/'
         if quoted.endswith(".cc"):

@@ -25,7 +25,7 @@ struct StopSpec {
   std::vector<TokenId> ids = {};        // end a run; produced, but no part of the text
   std::vector<std::string> texts = {};  // end a run where one first appears; neither it nor what
                                         // follows is part of the text
-  bool ignore_eos = false;                     // `ids` may be produced and do not stop
+  bool ignore_eos = false;              // `ids` may be produced and do not stop
   std::optional<int64_t> max_new_tokens = {};  // none = until the context ends
 };
 

@@ -9,13 +9,26 @@
 namespace spindrift {
 namespace {
 
-using Loader = Result<LoadedTarget> (*)(const std::filesystem::path& folder,
-                                        const JsonObject& config, const TargetOptions& options);
+using std::filesystem::path;
 
-constexpr std::array<TargetFamily, 1> kFamilies = {{
-    {"laguna", "LagunaForCausalLM", "Laguna: gated attention, mixture of experts"},
-}};
-constexpr std::array<Loader, kFamilies.size()> kLoaders = {&laguna::load};
+// What a family does with its folder and config.
+struct Entry {
+  TargetFamily family;
+  Result<LoadedTarget> (*load)(const path& folder, const JsonObject& config,
+                               const TargetOptions& options);
+  Result<TargetDescription> (*describe)(const path& folder, const JsonObject& config);
+};
+
+constexpr std::array kEntries = {
+    Entry{{"laguna", "LagunaForCausalLM", "Laguna: gated attention, mixture of experts"},
+          &laguna::load,
+          &laguna::describe},
+};
+constexpr auto kFamilies = [] {
+  std::array<TargetFamily, kEntries.size()> families;
+  for (size_t i = 0; i < families.size(); ++i) families[i] = kEntries[i].family;
+  return families;
+}();
 
 std::string known_families() {
   std::string list;
@@ -37,12 +50,12 @@ Result<std::string> drafter_kind(const JsonObject& json) {
   return std::string();
 }
 
-}  // namespace
+struct Target {
+  const Entry* entry;
+  JsonObject config;
+};
 
-std::span<const TargetFamily> target_families() { return kFamilies; }
-
-Result<LoadedTarget> load_target(const std::filesystem::path& folder,
-                                 const TargetOptions& options) {
+Result<Target> identify(const path& folder) {
   SPINDRIFT_TRY(const JsonObject json, JsonObject::parse_file(folder / "config.json"));
   SPINDRIFT_TRY(const std::string drafter, drafter_kind(json));
   if (!drafter.empty()) {
@@ -51,9 +64,23 @@ Result<LoadedTarget> load_target(const std::filesystem::path& folder,
                  "this is a " + drafter + "; give it as --draft-model"};
   }
   SPINDRIFT_TRY(const std::string type, json.get_string("model_type"));
-  for (size_t i = 0; i < kFamilies.size(); ++i)
-    if (kFamilies[i].name == type) return kLoaders[i](folder, json, options);
+  for (const Entry& entry : kEntries)
+    if (entry.family.name == type) return Target{&entry, json};
   return json.error(ErrorCode::kUnsupported, "model_type", known_families());
+}
+
+}  // namespace
+
+std::span<const TargetFamily> target_families() { return kFamilies; }
+
+Result<LoadedTarget> load_target(const path& folder, const TargetOptions& options) {
+  SPINDRIFT_TRY(const Target target, identify(folder));
+  return target.entry->load(folder, target.config, options);
+}
+
+Result<TargetDescription> describe_target(const path& folder) {
+  SPINDRIFT_TRY(const Target target, identify(folder));
+  return target.entry->describe(folder, target.config);
 }
 
 }  // namespace spindrift

@@ -45,4 +45,28 @@ std::span<const TargetFamily> target_families();
 // that is not known, is refused by name.
 Result<LoadedTarget> load_target(const std::filesystem::path& folder, const TargetOptions& options);
 
+// The tensors of one kind of module in one stored format.
+struct ModuleGroup {
+  std::string module;  // "attention", "routed experts", ...
+  std::string format;  // "bf16", "nvfp4", ...
+  int64_t tensors = 0;
+  int64_t bytes = 0;
+  int64_t bytes_per_token = 0;  // that decoding one token reads, keys and values not counted
+};
+
+// A target as its config and the headers of its files tell it: no weight is read.
+struct TargetDescription {
+  std::string family;
+  ModelInfo info;
+  ConfigSummary summary;
+  std::vector<ModuleGroup> groups;  // in the order of a forward
+  bool rotated_residual = false;
+  std::vector<std::string> problems;  // tensors that are missing, unknown or in no known format
+  std::vector<std::string> warnings;
+  std::unique_ptr<WeightStore> store;
+};
+
+// Describes the target in `folder`; fails where load_target would refuse the config or the headers.
+Result<TargetDescription> describe_target(const std::filesystem::path& folder);
+
 }  // namespace spindrift

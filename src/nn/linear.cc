@@ -72,6 +72,16 @@ void apply(const Linear& linear, ConstRows x, Rows y, const Exec& ex) {
   apply(std::span(&call, 1), ex);
 }
 
+std::string_view stored_format(const WeightScope& scope) {
+  std::string_view found;
+  for (const LinearFormat* format : kFormats) {
+    if (!format->claims(scope)) continue;
+    if (!found.empty()) return {};
+    found = format->name;
+  }
+  return found;
+}
+
 std::optional<int64_t> stored_rows(const WeightScope& scope) {
   for (const std::string_view leaf : {"weight", "weight_packed"}) {
     const TensorInfo* info = scope.find(leaf);

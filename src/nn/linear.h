@@ -61,6 +61,9 @@ void apply(std::span<const LinearCall> calls, const Exec& ex);
 // y[r] = W x[r].
 void apply(const Linear& linear, ConstRows x, Rows y, const Exec& ex);
 
+// Name of the format in which a linear layer is stored under `scope`, from names and dtypes alone;
+// empty when there is none that can be read, or more than one.
+std::string_view stored_format(const WeightScope& scope);
 // Output rows of whatever linear layer is stored under `scope`, in any format; nullopt when there
 // is none.
 std::optional<int64_t> stored_rows(const WeightScope& scope);

@@ -12,4 +12,7 @@ namespace spindrift::laguna {
 Result<LoadedTarget> load(const std::filesystem::path& folder, const JsonObject& json,
                           const TargetOptions& options);
 
+// What config and headers tell about it.
+Result<TargetDescription> describe(const std::filesystem::path& folder, const JsonObject& json);
+
 }  // namespace spindrift::laguna

@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "core/check.h"
+#include "models/laguna/summary.h"
 #include "nn/attention.h"
 #include "nn/mlp.h"
 #include "nn/moe.h"
@@ -51,10 +52,7 @@ void copy(ConstRows from, Rows to) {
 
 Model::Model(Config config, Weights weights, DType kv)
     : config_(std::move(config)), weights_(std::move(weights)) {
-  info_ = {.vocab = config_.vocab,
-           .hidden = config_.hidden,
-           .layers = static_cast<int>(config_.layers.size()),
-           .max_context = config_.max_context};
+  info_ = info_of(config_);
   for (const LayerConfig& layer : config_.layers) {
     (layer.sliding ? sliding_rope_ : full_rope_) =
         (layer.sliding ? config_.sliding_rope : config_.full_rope).make();

@@ -1,6 +1,7 @@
 #include "drafters/dflash/state.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "core/check.h"
@@ -25,6 +26,34 @@ void State::reset() {
     caches_.emplace_back(nn::KvShape{
         .kv_heads = config_.kv_heads, .head_dim = config_.head_dim, .window = config_.window});
   }
+}
+
+Status State::truncate(Position n) {
+  SPINDRIFT_CHECK(n >= 0 && n <= observed_, "truncate keeps a prefix");
+  const Error gone{ErrorCode::kUnsupported, "the drafter's context has let go of rows before " +
+                                                std::to_string(n) + " that a draft there sees"};
+  if (n == 0) {
+    reset();
+    return ok_status();
+  }
+  const Position needed = first_needed(n);
+  if (n <= projected()) {
+    if (n <= origin_ || needed < origin_) return gone;
+    for (nn::KvCache& cache : caches_) SPINDRIFT_TRY_STATUS(cache.truncate(n - origin_));
+    pending_.clear();
+  } else {
+    const Position waiting = pending_.empty() ? observed_ : pending_.front().first;
+    const bool whole = waiting <= projected() ? needed >= origin_ : needed >= waiting;
+    if (!whole) return gone;
+    while (!pending_.empty() && pending_.back().first >= n) pending_.pop_back();
+    if (!pending_.empty() && pending_.back().end() > n) {
+      Pending& last = pending_.back();
+      last.rows = n - last.first;
+      last.taps.resize(static_cast<size_t>(last.rows * config_.taps() * config_.hidden));
+    }
+  }
+  observed_ = n;
+  return ok_status();
 }
 
 int64_t State::bytes() const {

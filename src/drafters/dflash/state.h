@@ -22,6 +22,8 @@ class State final : public DraftState {
 
   Position observed() const override { return observed_; }
   void reset() override;
+  // Succeeds while every row that a block at n sees is still held.
+  Status truncate(Position n) override;
   int64_t bytes() const override;
 
   // Accounts for the rows [observed(), end) and returns room for the taps of the last of them, [1

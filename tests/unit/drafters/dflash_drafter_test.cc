@@ -120,6 +120,37 @@ TEST(DFlashDrafter, ANarrowerBlockHasTheSameBits) {
   }
 }
 
+// Cut back at every age of the state: rows projected, waiting, or both.
+TEST(DFlashDrafter, ATruncatedContextDraftsAsOneThatNeverSawTheTail) {
+  const SmallDrafter small;
+  const MadeUpTaps taps(small.config, 90, 1);
+  int cut = 0;
+  for (const Position projected : {0, 20, 60})
+    for (const Position end : {20, 61, 90})
+      for (Position n = 0; n <= end; n += 3) {
+        if (projected > end) continue;
+        Talk talk(small, taps);
+        if (projected > 0) {
+          talk.observe(projected);
+          talk.propose(3, 7);
+        }
+        talk.observe(end, 9);
+        if (!talk.state->truncate(n).ok()) {
+          EXPECT_LT(n, end);
+          continue;
+        }
+        ++cut;
+        ASSERT_EQ(talk.state->observed(), n);
+        Talk fresh(small, taps);
+        fresh.observe(n);
+        EXPECT_EQ(talk.block(3, 7), fresh.block(3, 7)) << projected << ' ' << end << ' ' << n;
+        talk.observe(end);
+        fresh.observe(end);
+        EXPECT_EQ(talk.block(5, 7), fresh.block(5, 7)) << projected << ' ' << end << ' ' << n;
+      }
+  EXPECT_GT(cut, 50);
+}
+
 TEST(DFlashDrafter, ConversationsInOnePassComputeWhatEachComputesAlone) {
   const SmallDrafter small;
   const MadeUpTaps first_taps(small.config, 90, 1), second_taps(small.config, 90, 2);

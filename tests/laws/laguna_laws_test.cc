@@ -166,6 +166,32 @@ TEST_F(LagunaLaws, ARejectionAtEveryDepthLeavesTheLedgerAndTheCachesOfAPlainRun)
   }
 }
 
+TEST_F(LagunaLaws, ATurnThatContinuesOrChangesTheTailOfAConversationEqualsAFreshOne) {
+  Engine engine(*demo().target.model, demo().drafter.drafter.get(),
+                {.pool = nullptr, .kernels = &best_}, {});
+  for (const size_t dropped : {size_t{0}, size_t{1}, size_t{3}}) {
+    Setting s{.prompt = demo().short_prompt, .sampling = {.temperature = 0.7F, .seed = 6}};
+    s.tokens = 60;
+    s.width = 11;
+    Outcome first = engine.run(request(s)).value();
+    const Position kept = first.conversation->committed();
+    s.prompt.insert(s.prompt.end(), first.tokens.begin(), first.tokens.end());
+    s.prompt.resize(s.prompt.size() - dropped);
+    s.prompt.insert(s.prompt.end(), {23, 400, 470, 268, 397, 699});
+    const Outcome fresh = engine.run(request(s)).value();
+    Request next = request(s);
+    next.conversation = std::move(first.conversation);
+    const Outcome second = engine.run(std::move(next)).value();
+    const Position after_cut =
+        std::ssize(demo().short_prompt) + 60 - static_cast<Position>(dropped);
+    EXPECT_EQ(second.stats.reused_tokens, std::min(kept, after_cut));
+    EXPECT_EQ(second.ledger_digest, fresh.ledger_digest);
+    EXPECT_EQ(second.stats.draft.accepted, fresh.stats.draft.accepted);
+    EXPECT_TRUE(second.conversation->sequence().state_bytes() ==
+                fresh.conversation->sequence().state_bytes());
+  }
+}
+
 TEST_F(LagunaLaws, TreesWithTheRightTokenOnAnyBranchGiveThePlainLedger) {
   // Three children of the bonus, each with two children; the hit moves from branch to branch.
   std::vector<ScriptedRound> rounds;

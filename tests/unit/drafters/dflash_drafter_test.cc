@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "core/thread_pool.h"
@@ -182,12 +183,12 @@ TEST(DFlashDrafter, ConversationsInOnePassComputeWhatEachComputesAlone) {
 TEST(DFlashDrafter, ObservingInAnySplitGivesTheSameStateAndTheSameRows) {
   const SmallDrafter small;
   const MadeUpTaps taps(small.config, 300, 1);
-  for (const Position length : {1, 15, 23, 24, 25, 39, 40, 41, 100, 160, 300}) {
+  for (const Position length : {1, 23, 24, 25, 40, 41, 160, 300}) {
     Talk whole(small, taps);
     whole.observe(length);
     const auto expected = whole.block(3, 7);
     const auto expected_state = context_bytes(small.config, *whole.state);
-    for (const int64_t chunk : {1, 2, 7, 16, 24, 64, 130}) {
+    for (const int64_t chunk : {1, 7, 16, 64, 130}) {
       for (const bool drafting : {false, true}) {
         Talk talk(small, taps);
         for (Position end = 0; end < length;) {

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <functional>
 #include <numeric>
+#include <utility>
 
 #include "core/e2m1.h"
 #include "core/f8e4m3.h"
@@ -94,6 +95,40 @@ TEST(Linear, ReadsEveryFormatAsItsOwnRowsSay) {
       EXPECT_NEAR(y[static_cast<size_t>(o)], sum, 1e-5) << linear->format();
     }
     EXPECT_TRUE(store->unread().empty());
+  }
+}
+
+TEST(Linear, ASliceComputesThoseColumnsOfTheWholeBitForBit) {
+  constexpr int64_t kOut = 40, kIn = 48, kRows = 3;
+  for (const TinyFormat format :
+       {TinyFormat::kF32, TinyFormat::kBf16, TinyFormat::kF16, TinyFormat::kNvfp4}) {
+    TinyCheckpoint checkpoint;
+    testing::add_tiny_linear(checkpoint, "w", kOut, kIn, format, 3);
+    std::vector<float> bias(kOut);
+    std::iota(bias.begin(), bias.end(), 1.0F);
+    checkpoint.tensors["w.bias"] = {"F32", {kOut}, bytes_of(bias)};
+    const TempDir folder;
+    const auto store = store_of(checkpoint, folder);
+    auto whole = load_linear({store.get(), "w"}, kOut, kIn, Bias::kRequired).value();
+    std::vector<float> x(kRows * kIn), expected(kRows * kOut);
+    for (size_t k = 0; k < x.size(); ++k) x[k] = std::sin(static_cast<float>(k));
+    const ConstRows in(x.data(), kRows, kIn);
+    apply(*whole, in, Rows(expected.data(), kRows, kOut), kScalar);
+    int64_t bytes = 0;
+    for (const auto& [first, count] : {std::pair<int64_t, int64_t>{0, 17}, {17, 22}, {39, 1}}) {
+      const auto slice = whole->slice(first, count);
+      EXPECT_EQ(slice->format(), whole->format());
+      bytes += slice->bytes();
+      std::vector<float> y(static_cast<size_t>(kRows * count));
+      apply(*slice, in, Rows(y.data(), kRows, count), kScalar);
+      for (int64_t r = 0; r < kRows; ++r) {
+        EXPECT_EQ(std::memcmp(y.data() + r * count, expected.data() + r * kOut + first,
+                              static_cast<size_t>(count) * sizeof(float)),
+                  0)
+            << whole->format() << " row " << r << " column " << first;
+      }
+    }
+    EXPECT_GE(bytes, whole->bytes());
   }
 }
 

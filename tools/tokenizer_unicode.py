@@ -2,8 +2,9 @@
 """Writes src/tokenizer/unicode_tables.cc from the character classes of the `tokenizers` package.
 
 The package carries its own Oniguruma and Rust tables; Debian's libonig is older and knows fewer code points. This
-script asks the package about every code point and records (a) the classes the hand-written scanners use, and (b) for
-each regular expression property the code points that only the package's Oniguruma or only the system's libonig has.
+script asks the package about every code point and records (a) the classes the hand-written scanners use, (b) for each
+regular expression property the code points that only the package's Oniguruma or only the system's libonig has, and (c)
+where utf8proc normalises or lowercases otherwise than the package.
 Run it with a Python that has `tokenizers`, on the machine whose libonig the build links:
 
     python3 tools/tokenizer_unicode.py > src/tokenizer/unicode_tables.cc
@@ -97,6 +98,48 @@ def rust_combining_mark():
     return {c for c in ALL if strip.normalize_str(chr(c)) == ""}
 
 
+class SystemUtf8proc:
+    def __init__(self):
+        self.lib = ctypes.CDLL("libutf8proc.so.2")
+        self.libc = ctypes.CDLL(None)
+        self.lib.utf8proc_version.restype = ctypes.c_char_p
+        for form in ("NFC", "NFD", "NFKC", "NFKD"):
+            getattr(self.lib, "utf8proc_" + form).restype = ctypes.c_void_p
+
+    def normalize(self, form, text):
+        pointer = getattr(self.lib, "utf8proc_" + form)(text.encode())
+        result = ctypes.string_at(pointer).decode()
+        self.libc.free(ctypes.c_void_p(pointer))
+        return result
+
+
+def normalized_differently(system):
+    """Code points that the package's normalisation crate (an older Unicode) and utf8proc treat differently: by their
+    decomposition, by taking part in a composition, or by their place in the canonical order."""
+    found = set()
+    for form in ("NFC", "NFD", "NFKC", "NFKD"):
+        package = getattr(normalizers, form)()
+        for c in ALL[1:]:
+            # U+0345 has the highest combining class but one: any other mark moves before it.
+            for text in (chr(c), "a\u0345" + chr(c)):
+                ours, theirs = system.normalize(form, text), package.normalize_str(text)
+                if ours != theirs:
+                    found.add(c)
+                    found.update(map(ord, system.normalize("NFD", chr(c))[1:]))
+    return found
+
+
+def lowercase_differently(system):
+    """Code points whose lower case in Rust is not utf8proc_tolower's, and that lower case."""
+    lower = normalizers.Lowercase()
+    found = []
+    for c in ALL:
+        theirs = lower.normalize_str(chr(c))
+        if theirs != chr(system.lib.utf8proc_tolower(c)):
+            found.append((c, theirs))
+    return found
+
+
 def ranges(members):
     out = []
     for c in sorted(members):
@@ -125,7 +168,7 @@ def emit(name, members):
 def main():
     system = SystemOnig()
     print("// Written by tools/tokenizer_unicode.py; do not edit.")
-    print(f"// tokenizers {tokenizers.__version__} against libonig {system.version()}.")
+    print(f"// tokenizers {tokenizers.__version__} against libonig {system.version()} and utf8proc {SystemUtf8proc().lib.utf8proc_version().decode()}.")
     print("// clang-format off")
     print('#include "tokenizer/unicode_tables.h"\n')
     print("namespace spindrift::unicode_tables {\nnamespace {")
@@ -135,6 +178,12 @@ def main():
     emit("kNumericRanges", rust_numeric())
     emit("kWordRanges", rust_word())
     emit("kCombiningRanges", rust_combining_mark())
+    utf8proc = SystemUtf8proc()
+    emit("kUnnormalizedRanges", normalized_differently(utf8proc))
+    print("\nconstexpr LowercaseException kLowercaseExceptions[] = {")
+    for c, theirs in lowercase_differently(utf8proc):
+        print(f"    {{0x{c:x}, 0x{ord(theirs[0]):x}, 0x{ord(theirs[1]) if len(theirs) > 1 else 0:x}}},")
+    print("};")
     deltas = []
     for name in PROPERTIES + ["w"]:
         pattern = r"\w" if name == "w" else r"\p{%s}" % name
@@ -158,8 +207,10 @@ def main():
         ("numeric", "kNumericRanges"),
         ("word", "kWordRanges"),
         ("combining_marks", "kCombiningRanges"),
+        ("unnormalized", "kUnnormalizedRanges"),
     ]:
         print(f"std::span<const CodePointRange> {function}() {{ return {name}; }}")
+    print("std::span<const LowercaseException> lowercase_exceptions() { return kLowercaseExceptions; }")
     print("std::span<const PropertyDelta> property_deltas() { return kDeltas; }")
     print("\n}  // namespace spindrift::unicode_tables")
 

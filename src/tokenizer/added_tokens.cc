@@ -104,7 +104,7 @@ Result<AddedTokens> AddedTokens::build(const ConfigNode* node, const Vocabulary&
     if (id == kNoToken) id = next_id++;
     if (id != file_id) {
       return Error{ErrorCode::kInvalid, item.where + ".id: expected " + std::to_string(id) +
-                                            " for \"" + token.content.substr(0, 80) + "\", found " +
+                                            " for " + in_quotes(token.content) + ", found " +
                                             std::to_string(file_id)};
     }
     token.pattern = token.content;
@@ -125,9 +125,9 @@ Result<AddedTokens> AddedTokens::build(const ConfigNode* node, const Vocabulary&
   }
   for (const auto& [id, token] : out.by_id_) {
     if (!(token.normalized ? out.normalized_ : out.plain_).insert(token.pattern, id)) {
-      return Error{ErrorCode::kInvalid, node->where + ": expected distinct tokens, found \"" +
-                                            token.content.substr(0, 80) +
-                                            "\" twice after normalisation"};
+      return Error{ErrorCode::kInvalid, node->where + ": expected distinct tokens, found " +
+                                            in_quotes(token.content) +
+                                            " twice after normalisation"};
     }
   }
   return out;

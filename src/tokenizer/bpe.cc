@@ -43,8 +43,8 @@ Result<Bpe> Bpe::build(const Vocabulary& vocabulary, const std::vector<MergeRule
                                                   kNoToken) == out.byte_ids_.end();
     if (out.unk_ == kNoToken && !needless) {
       return Error{ErrorCode::kInvalid,
-                   std::string(where) + ".unk_token: expected a token of the vocabulary, found \"" +
-                       options.unk_token->substr(0, 80) + "\""};
+                   std::string(where) + ".unk_token: expected a token of the vocabulary, found " +
+                       in_quotes(*options.unk_token)};
     }
   }
   out.table_.resize(std::bit_ceil(std::max<size_t>(16, merges.size() * 2)));

@@ -19,9 +19,9 @@ struct MergeRule {
 };
 
 struct BpeOptions {
-  std::optional<std::string> unk_token;
-  std::string continuing_subword_prefix;  // of every character but a word's first
-  std::string end_of_word_suffix;         // of a word's last character
+  std::optional<std::string> unk_token = {};
+  std::string continuing_subword_prefix = {};  // of every character but a word's first
+  std::string end_of_word_suffix = {};         // of a word's last character
   bool fuse_unk = false;
   bool byte_fallback =
       false;  // an unknown character becomes its bytes' tokens "<0xHH>" when all of them exist

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "tokenizer/utf8.h"
+
 namespace spindrift {
 
 std::string_view config_kind_name(ConfigNode::Kind kind) {
@@ -33,7 +35,7 @@ const ConfigNode* ConfigNode::find(std::string_view key) const {
 
 Error ConfigNode::unexpected(std::string_view expected) const {
   std::string found(config_kind_name(kind));
-  if (kind == Kind::kString) found.append(" ").append(text, 0, 80);
+  if (kind == Kind::kString) found = in_quotes(text);
   if (kind == Kind::kInteger) found = std::to_string(integer);
   if (kind == Kind::kBool) found = boolean ? "true" : "false";
   return {ErrorCode::kInvalid, where + ": expected " + std::string(expected) + ", found " + found};
@@ -107,9 +109,8 @@ Status ConfigReader::finish() const {
     if (std::find(seen_.begin(), seen_.end(), name) == seen_.end()) {
       const ConfigNode* type = node_.find("type");
       std::string of;
-      if (type != nullptr && name != "type") of = " of " + type->text;
-      return Error{ErrorCode::kUnsupported,
-                   node_.where + ": unknown key \"" + name.substr(0, 80) + "\"" + of};
+      if (type != nullptr && name != "type") of = " of " + in_quotes(type->text);
+      return Error{ErrorCode::kUnsupported, node_.where + ": unknown key " + in_quotes(name) + of};
     }
   }
   return ok_status();

@@ -1,5 +1,7 @@
 #include "tokenizer/decoder.h"
 
+#include "tokenizer/utf8.h"
+
 namespace spindrift {
 namespace {
 
@@ -37,8 +39,7 @@ Status append(const ConfigNode& node, int depth, DecoderChain& chain) {
     SPINDRIFT_TRY(auto stage, make_metaspace_decoder(node));
     chain.push_back(std::move(stage));
   } else {
-    return Error{ErrorCode::kUnsupported,
-                 node.where + ": unknown decoder \"" + type.substr(0, 80) + "\""};
+    return Error{ErrorCode::kUnsupported, node.where + ": unknown decoder " + in_quotes(type)};
   }
   return ok_status();
 }

@@ -68,14 +68,13 @@ Result<std::unique_ptr<DecoderStage>> make_metaspace_decoder(const ConfigNode& n
   SPINDRIFT_TRY(const auto scheme, reader.optional_string("prepend_scheme"));
   SPINDRIFT_TRY_STATUS(reader.finish());
   if (replacement.empty() || code_point_at(replacement, 0).bytes != replacement.size()) {
-    return Error{ErrorCode::kInvalid, node.where +
-                                          ".replacement: expected one character, found \"" +
-                                          replacement.substr(0, 80) + "\""};
+    return Error{ErrorCode::kInvalid, node.where + ".replacement: expected one character, found " +
+                                          in_quotes(replacement)};
   }
   const std::string name = scheme.value_or("always");
   if (name != "first" && name != "never" && name != "always") {
     return Error{ErrorCode::kUnsupported,
-                 node.where + ".prepend_scheme: unknown scheme \"" + name.substr(0, 80) + "\""};
+                 node.where + ".prepend_scheme: unknown scheme " + in_quotes(name)};
   }
   if (!add_prefix_space && name != "never") {
     return Error{ErrorCode::kInvalid,

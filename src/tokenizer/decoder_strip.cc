@@ -75,8 +75,8 @@ Result<std::unique_ptr<DecoderStage>> make_strip_decoder(const ConfigNode& node)
   SPINDRIFT_TRY(const int64_t stop, reader.integer("stop", 0, 1024));
   SPINDRIFT_TRY_STATUS(reader.finish());
   if (content.empty() || code_point_at(content, 0).bytes != content.size()) {
-    return Error{ErrorCode::kInvalid, node.where + ".content: expected one character, found \"" +
-                                          content.substr(0, 80) + "\""};
+    return Error{ErrorCode::kInvalid,
+                 node.where + ".content: expected one character, found " + in_quotes(content)};
   }
   return std::unique_ptr<DecoderStage>(
       std::make_unique<StripDecoder>(std::move(content), start, stop));

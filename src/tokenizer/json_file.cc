@@ -6,6 +6,7 @@
 
 #include "tokenizer/config_node.h"
 #include "tokenizer/tokenizer_file.h"
+#include "tokenizer/utf8.h"
 
 namespace spindrift {
 namespace {
@@ -103,10 +104,10 @@ Result<ConfigNode> copy(dom::element element, std::string where, int depth, bool
         const std::string key(member.key);
         if (node.members.size() < 256 && node.find(key) != nullptr) {
           return Error{ErrorCode::kInvalid,
-                       node.where + separator + key + ": expected once, found twice"};
+                       node.where + separator + printable(key) + ": expected once, found twice"};
         }
         SPINDRIFT_TRY(ConfigNode copied,
-                      copy(member.value, node.where + separator + key.substr(0, 80), depth + 1,
+                      copy(member.value, node.where + separator + printable(key), depth + 1,
                            skip_tables && depth == 0 && key == "model"));
         node.members.emplace_back(key, std::move(copied));
       }
@@ -130,7 +131,7 @@ Result<Vocabulary> read_vocabulary(dom::object model, const std::string& where) 
   for (const dom::key_value_pair entry : vocab) {
     int64_t id = 0;
     if (entry.value.get(id) != simdjson::SUCCESS) {
-      return wrong(where + "[\"" + std::string(entry.key.substr(0, 80)) + "\"]", "an integer id");
+      return wrong(where + "[" + in_quotes(entry.key) + "]", "an integer id");
     }
     entries.emplace_back(entry.key, id);
   }
@@ -183,9 +184,8 @@ Result<std::vector<MergeRule>> read_merges(dom::object model, const Vocabulary& 
          {Part{left, &rule.left}, Part{right, &rule.right}, Part{joined, &rule.result}}) {
       *part.id = vocabulary.find(part.spelling);
       if (*part.id == kNoToken) {
-        return Error{ErrorCode::kInvalid, here() +
-                                              ": expected a token of the vocabulary, found \"" +
-                                              std::string(part.spelling.substr(0, 80)) + "\""};
+        return Error{ErrorCode::kInvalid, here() + ": expected a token of the vocabulary, found " +
+                                              in_quotes(part.spelling)};
       }
     }
     merges.push_back(rule);
@@ -203,9 +203,10 @@ Result<ConfigNode> read_config_file(const std::filesystem::path& path) {
   return copy(root, path.string(), 0, false);
 }
 
-Result<TokenizerFile> read_tokenizer_file(const std::filesystem::path& path) {
-  const std::string name = path.string();
-  SPINDRIFT_TRY(const simdjson::padded_string bytes, read_bytes(path, kMaxTokenizerBytes));
+namespace {
+
+Result<TokenizerFile> read_tokenizer(const simdjson::padded_string& bytes,
+                                     const std::string& name) {
   dom::parser parser;
   SPINDRIFT_TRY(const dom::element root, parse(parser, bytes, name));
   dom::object object;
@@ -217,7 +218,7 @@ Result<TokenizerFile> read_tokenizer_file(const std::filesystem::path& path) {
   const ConfigNode* type = file.root.find("model")->find("type");
   if (type != nullptr && type->text != "BPE") {
     return Error{ErrorCode::kUnsupported,
-                 type->where + ": expected BPE, found \"" + type->text.substr(0, 80) + "\""};
+                 type->where + ": expected BPE, found " + in_quotes(type->text)};
   }
   const ConfigNode* prefix = file.root.find("model")->find("continuing_subword_prefix");
   SPINDRIFT_TRY(file.vocabulary, read_vocabulary(model, name + ": model.vocab"));
@@ -225,6 +226,17 @@ Result<TokenizerFile> read_tokenizer_file(const std::filesystem::path& path) {
                 read_merges(model, file.vocabulary, prefix == nullptr ? 0 : prefix->text.size(),
                             name + ": model.merges"));
   return file;
+}
+
+}  // namespace
+
+Result<TokenizerFile> read_tokenizer_file(const std::filesystem::path& path) {
+  SPINDRIFT_TRY(const simdjson::padded_string bytes, read_bytes(path, kMaxTokenizerBytes));
+  return read_tokenizer(bytes, path.string());
+}
+
+Result<TokenizerFile> parse_tokenizer_file(std::string_view json, const std::string& name) {
+  return read_tokenizer(simdjson::padded_string(json), name);
 }
 
 }  // namespace spindrift

@@ -1,6 +1,7 @@
 #include "tokenizer/pattern.h"
 
 #include "tokenizer/regex.h"
+#include "tokenizer/utf8.h"
 
 namespace spindrift {
 namespace {
@@ -38,8 +39,7 @@ Result<std::unique_ptr<Pattern>> make_pattern(const ConfigNode& node) {
     return compile_regex(value.text, value.where);
   }
   if (kind != "String") {
-    return Error{ErrorCode::kUnsupported,
-                 node.where + ": unknown key \"" + kind.substr(0, 80) + "\""};
+    return Error{ErrorCode::kUnsupported, node.where + ": unknown key " + in_quotes(kind)};
   }
   if (value.text.empty()) return compile_regex("", value.where);  // matches between all characters
   return make_literal_pattern(value.text);

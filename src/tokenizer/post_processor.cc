@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include "tokenizer/utf8.h"
+
 namespace spindrift {
 namespace {
 
@@ -51,9 +53,8 @@ Result<PostProcessor> make_template(const ConfigNode& node, TokenId vocab_end) {
     SPINDRIFT_TRY_STATUS(part.finish());
     if (kind == "Sequence") {
       if (name != "A" || seen_text) {
-        return Error{
-            ErrorCode::kUnsupported,
-            value.where + ".id: expected sequence A once, found \"" + name.substr(0, 80) + "\""};
+        return Error{ErrorCode::kUnsupported,
+                     value.where + ".id: expected sequence A once, found " + in_quotes(name)};
       }
       seen_text = true;
     } else if (kind == "SpecialToken") {
@@ -61,8 +62,7 @@ Result<PostProcessor> make_template(const ConfigNode& node, TokenId vocab_end) {
       auto& side = seen_text ? out.after : out.before;
       side.insert(side.end(), ids.begin(), ids.end());
     } else {
-      return Error{ErrorCode::kUnsupported,
-                   item.where + ": unknown key \"" + kind.substr(0, 80) + "\""};
+      return Error{ErrorCode::kUnsupported, item.where + ": unknown key " + in_quotes(kind)};
     }
   }
   if (!seen_text) {
@@ -103,7 +103,7 @@ Result<PostProcessor> make_one(const ConfigNode& node, TokenId vocab_end, int de
   }
   if (type != "Sequence") {
     return Error{ErrorCode::kUnsupported,
-                 node.where + ": unknown post-processor \"" + type.substr(0, 80) + "\""};
+                 node.where + ": unknown post-processor " + in_quotes(type)};
   }
   SPINDRIFT_TRY(const ConfigNode* list, reader.array("processors"));
   SPINDRIFT_TRY_STATUS(reader.finish());

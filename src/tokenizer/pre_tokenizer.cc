@@ -34,7 +34,7 @@ Stage make_split(const ConfigNode& node) {
     }
   }
   return Error{ErrorCode::kUnsupported,
-               node.where + ".behavior: unknown split behavior \"" + name.substr(0, 80) + "\""};
+               node.where + ".behavior: unknown split behavior " + in_quotes(name)};
 }
 
 Stage make_digits(const ConfigNode& node) {
@@ -67,9 +67,8 @@ Stage make_metaspace(const ConfigNode& node) {
   SPINDRIFT_TRY(const bool split, reader.boolean_or("split", true));
   SPINDRIFT_TRY_STATUS(reader.finish());
   if (replacement.empty() || code_point_at(replacement, 0).bytes != replacement.size()) {
-    return Error{ErrorCode::kInvalid, node.where +
-                                          ".replacement: expected one character, found \"" +
-                                          replacement.substr(0, 80) + "\""};
+    return Error{ErrorCode::kInvalid, node.where + ".replacement: expected one character, found " +
+                                          in_quotes(replacement)};
   }
   Prepend prepend = Prepend::kAlways;
   const std::string name = scheme.value_or("always");
@@ -79,7 +78,7 @@ Stage make_metaspace(const ConfigNode& node) {
     prepend = Prepend::kNever;
   } else if (name != "always") {
     return Error{ErrorCode::kUnsupported,
-                 node.where + ".prepend_scheme: unknown scheme \"" + name.substr(0, 80) + "\""};
+                 node.where + ".prepend_scheme: unknown scheme " + in_quotes(name)};
   }
   if (!add_prefix_space && prepend != Prepend::kNever) {
     return Error{ErrorCode::kInvalid,
@@ -117,7 +116,7 @@ Result<PreTokenizerChain> make_pre_tokenizers(const ConfigNode* node) {
     const std::string type = nodes[i]->find("type")->text;
     const bool last = i + 1 == nodes.size();
     Stage stage = Error{ErrorCode::kUnsupported,
-                        nodes[i]->where + ": unknown pre-tokenizer \"" + type.substr(0, 80) + "\""};
+                        nodes[i]->where + ": unknown pre-tokenizer " + in_quotes(type)};
     if (type == "Split") stage = make_split(*nodes[i]);
     if (type == "Digits") stage = make_digits(*nodes[i]);
     if (type == "Metaspace") stage = make_metaspace(*nodes[i]);

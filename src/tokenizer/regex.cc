@@ -15,9 +15,9 @@ constexpr size_t kMaxExpressionBytes = 64 * 1024;
 // Backtracking steps. A search starts with a small allowance and is repeated with a larger one when
 // that was not enough; all repeats of one text share a budget that grows with the text, so that
 // time stays linear.
-constexpr unsigned long kFirstAllowance = 4096;
+constexpr unsigned long kFirstAllowance = 512;
 constexpr unsigned long kAllowanceGrowth = 16;
-constexpr size_t kBudgetBase = size_t{1} << 26;
+constexpr size_t kBudgetBase = size_t{1} << 21;
 constexpr size_t kBudgetPerByte = 256;
 constexpr size_t kStackBase = size_t{1} << 18;
 constexpr size_t kStackPerByte = 4;

@@ -15,6 +15,8 @@
 
 namespace spindrift {
 
+struct TokenizerFile;
+
 struct EncodeOptions {
   bool add_special = false;   // what the post-processor adds, for most models the BOS token
   bool parse_special = true;  // false: the spelling of an added token is ordinary text
@@ -32,6 +34,10 @@ class Tokenizer {
   // special_tokens_map.json beside it are read when they exist. Errors name file, key, what was
   // expected and what was found.
   static Result<std::shared_ptr<const Tokenizer>> load(const std::filesystem::path& path);
+  // From the text of a tokenizer.json; `name` stands for the file in errors.
+  static Result<std::shared_ptr<const Tokenizer>> parse(std::string_view json,
+                                                        const std::string& name,
+                                                        SpecialTokens special = {});
 
   ~Tokenizer();
   Tokenizer(const Tokenizer&) = delete;
@@ -70,6 +76,8 @@ class Tokenizer {
   friend class TokenStream;
   struct Parts;
   explicit Tokenizer(std::unique_ptr<const Parts> parts);
+  static Result<std::shared_ptr<const Tokenizer>> assemble(TokenizerFile file,
+                                                           SpecialTokens special);
   std::unique_ptr<const Parts> parts_;
 };
 

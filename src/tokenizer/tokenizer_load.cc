@@ -48,7 +48,19 @@ Result<std::shared_ptr<const Tokenizer>> Tokenizer::load(const std::filesystem::
   const bool is_directory = std::filesystem::is_directory(path, error);
   const std::filesystem::path file_path = is_directory ? path / "tokenizer.json" : path;
   SPINDRIFT_TRY(TokenizerFile file, read_tokenizer_file(file_path));
+  SPINDRIFT_TRY(SpecialTokens special, read_special_tokens(file_path.parent_path()));
+  return assemble(std::move(file), std::move(special));
+}
 
+Result<std::shared_ptr<const Tokenizer>> Tokenizer::parse(std::string_view json,
+                                                          const std::string& name,
+                                                          SpecialTokens special) {
+  SPINDRIFT_TRY(TokenizerFile file, parse_tokenizer_file(json, name));
+  return assemble(std::move(file), std::move(special));
+}
+
+Result<std::shared_ptr<const Tokenizer>> Tokenizer::assemble(TokenizerFile file,
+                                                             SpecialTokens special) {
   auto parts = std::make_unique<Parts>();
   ConfigReader reader(file.root);
   SPINDRIFT_TRY_STATUS(check_version(reader));
@@ -78,7 +90,7 @@ Result<std::shared_ptr<const Tokenizer>> Tokenizer::load(const std::filesystem::
     parts->bytes[static_cast<size_t>(id)] = std::move(token);
   }
 
-  SPINDRIFT_TRY(parts->special, read_special_tokens(file_path.parent_path()));
+  parts->special = std::move(special);
   if (!parts->post_processor.before.empty()) {
     parts->bos_id = parts->post_processor.before.front();
     parts->bos_text = parts->decoder_spelling(*parts->bos_id);

@@ -20,12 +20,20 @@ struct PropertyDelta {
   std::span<const CodePointRange> surplus;  // in the system's class only
 };
 
+// A code point whose lower case is not what utf8proc says; `second` 0 = one code point.
+struct LowercaseException {
+  char32_t code_point, first, second;
+};
+
 std::span<const CodePointRange> letters();          // \p{L}
 std::span<const CodePointRange> numbers();          // \p{N}
 std::span<const CodePointRange> spaces();           // \s, the same in every engine
 std::span<const CodePointRange> numeric();          // Digits
 std::span<const CodePointRange> word();             // single_word
 std::span<const CodePointRange> combining_marks();  // StripAccents
+std::span<const CodePointRange>
+unnormalized();  // inert in the package's NFC, NFD, NFKC, NFKD, not in utf8proc's
+std::span<const LowercaseException> lowercase_exceptions();
 std::span<const PropertyDelta> property_deltas();
 
 }  // namespace spindrift::unicode_tables

@@ -99,4 +99,30 @@ size_t append_lossy(std::string_view bytes, bool final, std::string& out) {
   return bytes.size();
 }
 
+std::string printable(std::string_view text) {
+  constexpr std::string_view kHex = "0123456789abcdef";
+  constexpr size_t kMaxBytes = 80;
+  std::string clean;
+  append_lossy(text.substr(0, kMaxBytes), text.size() <= kMaxBytes, clean);
+  std::string out;
+  for (const char c : clean) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x20 && byte != 0x7F) {
+      out += c;
+    } else {
+      out += "\\x";
+      out += kHex[byte >> 4];
+      out += kHex[byte & 15];
+    }
+  }
+  return text.size() > kMaxBytes ? out + "..." : out;
+}
+
+std::string in_quotes(std::string_view text) {
+  std::string out = "\"";
+  out += printable(text);
+  out += '"';
+  return out;
+}
+
 }  // namespace spindrift

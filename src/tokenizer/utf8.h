@@ -50,4 +50,9 @@ bool is_valid_utf8(std::string_view bytes);
 // all but an incomplete tail.
 size_t append_lossy(std::string_view bytes, bool final, std::string& out);
 
+// For error messages, one line: at most 80 bytes of text, control characters as \xHH; in_quotes
+// adds quotation marks.
+std::string printable(std::string_view text);
+std::string in_quotes(std::string_view text);
+
 }  // namespace spindrift

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <limits>
 
+#include "tokenizer/utf8.h"
+
 namespace spindrift {
 namespace {
 
@@ -34,8 +36,7 @@ uint64_t hash_bytes(std::string_view bytes) {
 Result<Vocabulary> Vocabulary::build(std::vector<std::pair<std::string_view, int64_t>> entries,
                                      std::string_view where) {
   const auto fail = [&](ErrorCode code, std::string_view spelling, const std::string& what) {
-    return Error{code,
-                 std::string(where) + "[\"" + std::string(spelling.substr(0, 80)) + "\"]: " + what};
+    return Error{code, std::string(where) + "[" + in_quotes(spelling) + "]: " + what};
   };
   const int64_t limit =
       std::max<int64_t>(int64_t{1} << 20, 8 * static_cast<int64_t>(entries.size()));
@@ -64,8 +65,8 @@ Result<Vocabulary> Vocabulary::build(std::vector<std::pair<std::string_view, int
     Extent& token = out.tokens_[static_cast<size_t>(id)];
     if (token.bytes >= 0) {
       return fail(ErrorCode::kInvalid, spelling,
-                  "id " + std::to_string(id) + " is already that of \"" +
-                      std::string(out.spelling(static_cast<TokenId>(id)).substr(0, 80)) + "\"");
+                  "id " + std::to_string(id) + " is already that of " +
+                      in_quotes(out.spelling(static_cast<TokenId>(id))));
     }
     const uint64_t hash = hash_bytes(spelling);
     size_t at = hash & mask;

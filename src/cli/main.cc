@@ -26,8 +26,6 @@ constexpr Command kCommands[] = {
     {"logits", "Teacher-forced logits of given token ids, as a NumPy file", add_logits},
     {"tokenize", "Text to token ids, or back", add_tokenize},
     {"template", "Render a conversation with the model's chat template", add_template},
-    {"inspect", "What a model folder holds, and what is wrong with it", add_inspect},
-    {"list", "Loadable models and drafters, and which pair", add_list},
     {"verify", "Prove on this machine that drafting changes nothing", add_verify},
     {"info", "Version, processor, instruction sets, memory", add_info},
 };

@@ -6,21 +6,10 @@
 
 #include "app/answer.h"
 #include "engine/ledger.h"
-#include "tokenizer/tokenizer.h"
+#include "engine/stream_decoder.h"
 
 namespace spindrift::cli {
 namespace {
-
-// The tokenizer's stream behind the engine's face.
-class StreamDecoder final : public TextDecoder {
- public:
-  explicit StreamDecoder(const Tokenizer& tokenizer) : stream_(tokenizer) {}
-  std::string push(TokenId id) override { return stream_.push(id); }
-  std::string finish() override { return stream_.finish(); }
-
- private:
-  TokenStream stream_;
-};
 
 class Streamer final : public RequestListener {
  public:

@@ -42,7 +42,8 @@ Result<std::vector<std::vector<TokenId>>> prompts(const Assembly& assembly, bool
 int run(const Flags& flags) {
   auto assembly = load(assemble_options(flags.model, flags.machine), /*quiet=*/false);
   if (!assembly.ok()) return fail(assembly.error());
-  VerifyOptions options{.quick = flags.quick};
+  VerifyOptions options;
+  options.quick = flags.quick;
   if (flags.quick) options.new_tokens = 24;
   auto ids = prompts(*assembly.value(), flags.quick);
   if (!ids.ok()) return fail(ids.error());

@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -37,7 +38,9 @@ class [[nodiscard]] Expected {
   Expected(Failure failure) : content_(std::in_place_index<1>, std::move(failure)) {}
   explicit operator bool() const { return content_.index() == 0; }
   T& operator*() { return std::get<0>(content_); }
+  const T& operator*() const { return std::get<0>(content_); }
   T* operator->() { return &std::get<0>(content_); }
+  const T* operator->() const { return &std::get<0>(content_); }
   const Failure& error() const { return std::get<1>(content_); }
 
  private:

@@ -1,5 +1,6 @@
 #include "core/thread_pool.h"
 
+#include <algorithm>
 #include <atomic>
 #include <thread>
 #include <vector>
@@ -12,6 +13,13 @@ namespace {
 // About 20-50 microseconds of spinning: longer than the gap between two products of one forward,
 // far shorter than anything a person notices.
 constexpr int kSpins = 4000;
+// Pieces a worker's own part is cut into: what is left for others when it comes late.
+constexpr int64_t kPieces = 4;
+
+// The gate of a job: its number, whether workers may still join, and how many have.
+constexpr uint64_t kOpen = uint64_t{1} << 31;
+constexpr uint64_t kJoined = kOpen - 1;
+uint64_t number_of(uint64_t gate) { return gate >> 32; }
 
 inline void pause_cpu() {
 #if defined(__x86_64__) || defined(__i386__)
@@ -19,66 +27,112 @@ inline void pause_cpu() {
 #endif
 }
 
+// One worker's part of the cells; others take from it too.
+struct alignas(64) Part {
+  std::atomic<int64_t> next{0};
+  int64_t last = 0;
+};
+
 }  // namespace
 
 struct ThreadPool::State {
-  int threads = 1;
-  std::vector<std::thread> workers;
-  // A new generation starts a job; `pending` counts the workers that still run it.
-  std::atomic<uint32_t> generation{0};
-  std::atomic<int> pending{0};
+  explicit State(int count) : parts(static_cast<size_t>(count)) {}
+
+  std::vector<Part> parts;  // one a worker
+  std::vector<std::thread> threads;
+  std::atomic<uint64_t> gate{0};
+  std::atomic<uint32_t> signal{0};  // number of the newest job; what sleepers wait on
+  std::atomic<int> sleepers{0};
+  std::atomic<uint64_t> finished{0};  // joined workers that have left the job
   std::atomic<bool> stop{false};
-  void (*job)(void*, int) = nullptr;
+  int64_t piece = 1;
+  Work work = nullptr;
   void* context = nullptr;
 
-  void work(int worker) {
-    uint32_t seen = 0;
-    for (;;) {
-      for (int spin = 0; spin < kSpins && generation.load(std::memory_order_acquire) == seen;
-           ++spin)
-        pause_cpu();
-      generation.wait(seen, std::memory_order_acquire);
-      seen = generation.load(std::memory_order_acquire);
-      if (stop.load(std::memory_order_acquire)) return;
-      job(context, worker);
-      if (pending.fetch_sub(1, std::memory_order_acq_rel) == 1) pending.notify_one();
+  void take(size_t worker) {
+    for (size_t k = 0; k < parts.size(); ++k) {
+      Part& part = parts[(worker + k) % parts.size()];
+      for (;;) {
+        const int64_t first = part.next.fetch_add(piece, std::memory_order_relaxed);
+        if (first >= part.last) break;
+        work(context, first, std::min(first + piece, part.last));
+      }
     }
+  }
+
+  bool join(uint32_t job) {
+    uint64_t seen = gate.load(std::memory_order_acquire);
+    while (number_of(seen) == job && (seen & kOpen) != 0)
+      if (gate.compare_exchange_weak(seen, seen + 1, std::memory_order_acq_rel)) return true;
+    return false;
+  }
+
+  uint32_t wait_for_job(uint32_t last) {
+    for (int spin = 0; spin < kSpins; ++spin) {
+      if (const uint32_t job = signal.load(std::memory_order_acquire); job != last) return job;
+      pause_cpu();
+    }
+    sleepers.fetch_add(1);
+    signal.wait(last);
+    sleepers.fetch_sub(1);
+    return signal.load(std::memory_order_acquire);
+  }
+
+  void serve(size_t worker) {
+    for (uint32_t job = 0;;) {
+      job = wait_for_job(job);
+      if (stop.load(std::memory_order_acquire)) return;
+      if (!join(job)) continue;
+      take(worker);
+      finished.fetch_add(1, std::memory_order_release);
+    }
+  }
+
+  void announce() {
+    signal.fetch_add(1);
+    if (sleepers.load() > 0) signal.notify_all();
   }
 };
 
-ThreadPool::ThreadPool(int threads) : state_(std::make_unique<State>()) {
+ThreadPool::ThreadPool(int threads) {
   SPINDRIFT_CHECK(threads >= 1, "a pool has at least one thread");
-  state_->threads = threads;
-  for (int worker = 1; worker < threads; ++worker)
-    state_->workers.emplace_back([state = state_.get(), worker] { state->work(worker); });
+  state_ = std::make_unique<State>(threads);
+  for (size_t worker = 1; worker < state_->parts.size(); ++worker)
+    state_->threads.emplace_back([state = state_.get(), worker] { state->serve(worker); });
 }
 
 ThreadPool::~ThreadPool() {
   state_->stop.store(true, std::memory_order_release);
-  state_->generation.fetch_add(1, std::memory_order_release);
-  state_->generation.notify_all();
-  for (std::thread& worker : state_->workers) worker.join();
+  state_->announce();
+  for (std::thread& thread : state_->threads) thread.join();
 }
 
-int ThreadPool::threads() const { return state_->threads; }
+int ThreadPool::threads() const { return static_cast<int>(state_->parts.size()); }
 
-void ThreadPool::run(void (*job)(void*, int), void* context) {
+void ThreadPool::run(int64_t cells, Work work, void* context) {
   State& s = *state_;
-  if (s.threads == 1) {
-    job(context, 0);
-    return;
-  }
-  s.job = job;
+  const auto workers = static_cast<int64_t>(s.parts.size());
+  s.work = work;
   s.context = context;
-  s.pending.store(s.threads - 1, std::memory_order_relaxed);
-  s.generation.fetch_add(1, std::memory_order_release);
-  s.generation.notify_all();
-  job(context, 0);
-  for (int spin = 0; spin < kSpins && s.pending.load(std::memory_order_acquire) != 0; ++spin)
-    pause_cpu();
-  for (int left = s.pending.load(std::memory_order_acquire); left != 0;
-       left = s.pending.load(std::memory_order_acquire))
-    s.pending.wait(left, std::memory_order_acquire);
+  s.piece = std::max<int64_t>(1, (cells + workers * kPieces - 1) / (workers * kPieces));
+  for (int64_t w = 0; w < workers; ++w) {
+    Part& part = s.parts[static_cast<size_t>(w)];
+    part.next.store(cells * w / workers, std::memory_order_relaxed);
+    part.last = cells * (w + 1) / workers;
+  }
+  s.finished.store(0, std::memory_order_relaxed);
+  const uint64_t job = s.signal.load(std::memory_order_relaxed) + uint32_t{1};
+  s.gate.store((job & 0xFFFFFFFF) << 32 | kOpen, std::memory_order_release);
+  s.announce();
+  s.take(0);
+  // Every piece is taken; those who joined are in their last one.
+  const uint64_t joined = s.gate.fetch_and(~kOpen, std::memory_order_acq_rel) & kJoined;
+  for (int spin = 0; s.finished.load(std::memory_order_acquire) != joined; ++spin) {
+    if (spin < kSpins)
+      pause_cpu();
+    else
+      std::this_thread::yield();
+  }
 }
 
 int thread_count(const Exec& ex) { return ex.pool == nullptr ? 1 : ex.pool->threads(); }

@@ -8,8 +8,9 @@
 namespace spindrift {
 
 // A fixed set of threads for short, equal pieces of work (one matrix product). The caller is worker
-// 0 and takes part. Workers spin briefly between jobs and then sleep, so an idle process costs
-// nothing. One job at a time, from one thread at a time.
+// 0 and takes part; it never waits for a worker that has not come, only for those in the middle of
+// a piece, so a busy machine costs parallelism and no stalls. Workers spin briefly between jobs and
+// then sleep, so an idle process costs nothing. One job at a time, from one thread at a time.
 class ThreadPool {
  public:
   // Makes `threads` workers, the caller included (threads >= 1).
@@ -19,9 +20,12 @@ class ThreadPool {
   ThreadPool& operator=(const ThreadPool&) = delete;
 
   int threads() const;
-  // Calls job(worker) once for each worker in [0, threads) and returns when all have finished. A
-  // job must not throw.
-  void run(void (*job)(void* context, int worker), void* context);
+  // Calls work(context, first, last) for disjoint ranges that cover [0, cells) once and returns
+  // when all have finished. Each worker begins with its own part of the cells, the same from job to
+  // job (its caches are warm there), and then helps with what others have not begun. `work` must
+  // not throw.
+  using Work = void (*)(void* context, int64_t first, int64_t last);
+  void run(int64_t cells, Work work, void* context);
 
  private:
   struct State;
@@ -31,29 +35,21 @@ class ThreadPool {
 // Threads that `ex` will use.
 int thread_count(const Exec& ex);
 
-// Calls fn(first, last) for disjoint ranges that cover [0, cells) once, one range a thread. The
-// split is static and cannot reach the bits: a cell is computed by one thread, whole.
+// Calls fn(first, last) for disjoint ranges that cover [0, cells) once. Who computes a cell cannot
+// reach the bits: it is computed by one thread, whole.
 template <class Fn>
 void for_cells(const Exec& ex, int64_t cells, const Fn& fn) {
-  const int threads = thread_count(ex);
   if (cells <= 0) return;
-  if (threads == 1 || cells == 1) {
+  if (cells == 1 || thread_count(ex) == 1) {
     fn(int64_t{0}, cells);
     return;
   }
-  struct Job {
-    const Fn* fn;
-    int64_t cells;
-    int threads;
-  } job{&fn, cells, threads};
   ex.pool->run(
-      [](void* context, int worker) {
-        const Job& j = *static_cast<Job*>(context);
-        const int64_t first = j.cells * worker / j.threads;
-        const int64_t last = j.cells * (worker + 1) / j.threads;
-        if (first < last) (*j.fn)(first, last);
+      cells,
+      [](void* context, int64_t first, int64_t last) {
+        (*static_cast<const Fn*>(context))(first, last);
       },
-      &job);
+      const_cast<Fn*>(&fn));
 }
 
 }  // namespace spindrift

@@ -162,22 +162,18 @@ void attention(std::span<const AttentionPart> parts, int64_t heads, float scale,
   int64_t total = 0;
   for (const Task& task : tasks) total += task.cost;
   const int64_t width = parts.empty() ? 0 : parts[0].q.cols() / parts[0].cache->shape().kv_heads;
-  const int64_t threads = total * width < 2 * kWorthSharing ? 1 : thread_count(ex);
+  const int64_t shares = total * width < 2 * kWorthSharing ? 1 : share_count(ex);
 
   const auto run_share = [&](int64_t first, int64_t last) {
     Worker worker(parts, heads, scale, sinks, *ex.kernels);
-    const int64_t begin = total * first / threads, end = total * last / threads;
+    const int64_t begin = total * first / shares, end = total * last / shares;
     int64_t start = 0;  // a task belongs to the share that its first piece of work lies in
     for (const Task& task : tasks) {
       if (start >= begin && start < end) worker.run(task);
       start += task.cost;
     }
   };
-  if (threads == 1) {
-    run_share(0, 1);
-  } else {
-    for_cells(ex, threads, run_share);
-  }
+  for_cells(ex, shares, run_share);
 }
 
 }  // namespace spindrift::nn

@@ -42,9 +42,9 @@ void apply(std::span<const LinearCall> calls, const Exec& ex) {
     SPINDRIFT_DCHECK(call.x.size() == call.y.size(), "one output row an input row");
     if (!call.x.empty()) total += column_cost(call) * call.linear->out();
   }
-  const int64_t threads = total < kWorthSharing ? 1 : thread_count(ex);
+  const int64_t shares = total < kWorthSharing ? 1 : share_count(ex);
   const auto run_share = [&](int64_t first, int64_t last) {
-    const int64_t begin = total * first / threads, end = total * last / threads;
+    const int64_t begin = total * first / shares, end = total * last / shares;
     int64_t start = 0;
     for (const LinearCall& call : calls) {
       if (call.x.empty()) continue;
@@ -56,11 +56,7 @@ void apply(std::span<const LinearCall> calls, const Exec& ex) {
       start = after;
     }
   };
-  if (threads == 1) {
-    run_share(0, 1);
-  } else {
-    for_cells(ex, threads, run_share);
-  }
+  for_cells(ex, shares, run_share);
 }
 
 void apply(const Linear& linear, ConstRows x, Rows y, const Exec& ex) {

@@ -35,5 +35,21 @@ TEST(ThreadPool, RunsManyShortJobsInOrder) {
   for (int64_t sum : sums) EXPECT_EQ(sum, sums.front());
 }
 
+TEST(ThreadPool, WritesOfAJobAreSeenAfterItByTheCallerAndByTheNextJob) {
+  ThreadPool pool(4);
+  const Exec ex{.pool = &pool};
+  std::vector<int64_t> from(257), to(257);
+  for (int64_t round = 0; round < 2000; ++round) {
+    for_cells(ex, 257, [&](int64_t first, int64_t last) {
+      for (int64_t c = first; c < last; ++c) from[static_cast<size_t>(c)] = round + c;
+    });
+    for_cells(ex, 257, [&](int64_t first, int64_t last) {
+      for (int64_t c = first; c < last; ++c)
+        to[static_cast<size_t>(c)] = from[static_cast<size_t>(256 - c)];
+    });
+    for (int64_t c = 0; c < 257; ++c) ASSERT_EQ(to[static_cast<size_t>(c)], round + 256 - c);
+  }
+}
+
 }  // namespace
 }  // namespace spindrift

@@ -44,6 +44,14 @@ Result<std::string> read_file(const fs::path& path) {
   return text;
 }
 
+// A template that only includes the file: some configs carry that instead of a copy.
+bool only_includes_file(std::string_view text) {
+  std::string plain;
+  for (const char c : text)
+    if (std::string_view(" \t\r\n\"'-").find(c) == std::string_view::npos) plain.push_back(c);
+  return plain == "{%includechat_template.jinja%}";
+}
+
 // `chat_template` of a JSON file: one text, or a list of {name, template}.
 Result<Sources> sources_in_json(const fs::path& path) {
   SPINDRIFT_TRY(const JsonObject config, JsonObject::parse_file(path));
@@ -52,6 +60,9 @@ Result<Sources> sources_in_json(const fs::path& path) {
   if (!config.has("chat_template")) return found;
   if (!config.is_array("chat_template")) {
     SPINDRIFT_TRY(found.text, config.get_string("chat_template"));
+    if (only_includes_file(found.text))
+      return Error{ErrorCode::kNotFound,
+                   name + ": includes " + kTemplateFile + ", expected beside it, found nothing"};
     found.name = name;
     return found;
   }
@@ -87,6 +98,12 @@ Result<Sources> find_sources(const fs::path& dir) {
   return found;
 }
 
+ToolCallFormat format_of(std::string_view source) {
+  if (source.find("<|tool_call|>") != std::string_view::npos) return ToolCallFormat::kGranite;
+  if (source.find("<tool_call>") != std::string_view::npos) return ToolCallFormat::kPoolside;
+  return ToolCallFormat::kNone;
+}
+
 }  // namespace
 
 std::string messages_json(std::span<const Message> messages) {
@@ -120,6 +137,7 @@ Result<std::unique_ptr<ChatTemplate>> ChatTemplate::parse(std::string_view sourc
                                                           std::string name) {
   SPINDRIFT_TRY(jinja::Template parsed, jinja::Template::parse(source, std::move(name)));
   std::unique_ptr<ChatTemplate> out(new ChatTemplate());
+  out->tool_call_format_ = format_of(source);
   out->default_ = std::make_unique<const jinja::Template>(std::move(parsed));
   return out;
 }
@@ -131,6 +149,8 @@ Result<std::unique_ptr<ChatTemplate>> ChatTemplate::load(const std::filesystem::
   if (!found.tool_use_name.empty()) {
     SPINDRIFT_TRY(jinja::Template tool_use,
                   jinja::Template::parse(found.tool_use_text, found.tool_use_name));
+    if (out->tool_call_format_ == ToolCallFormat::kNone)
+      out->tool_call_format_ = format_of(found.tool_use_text);
     out->tool_use_ = std::make_unique<const jinja::Template>(std::move(tool_use));
   }
   return out;

@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "chat/tool_calls.h"
 #include "core/result.h"
 
 namespace spindrift {
@@ -41,14 +42,14 @@ struct ChatRequest {
   // text become objects, and a `content` of text parts becomes one text (parts joined by newlines)
   // unless the template reads parts itself.
   std::string messages;
-  std::string tools;  // an array of tools, or empty for none
+  std::string tools = {};  // an array of tools, or empty for none
   bool add_generation_prompt = true;
-  std::optional<bool> enable_thinking;  // not given: the template's own default
+  std::optional<bool> enable_thinking = {};  // not given: the template's own default
   // More variables: name and JSON value. They win over all others.
-  std::vector<std::pair<std::string, std::string>> variables;
+  std::vector<std::pair<std::string, std::string>> variables = {};
   // bos_token, eos_token ... and their texts; variables of the template.
-  std::map<std::string, std::string> special_tokens;
-  std::optional<ChatTime> now;  // not given: the clock of this machine
+  std::map<std::string, std::string> special_tokens = {};
+  std::optional<ChatTime> now = {};  // not given: the clock of this machine
 };
 
 // A model's chat template, const once loaded; renders may run in parallel. Output equals python
@@ -69,8 +70,12 @@ class ChatTemplate {
   // no text), kInvalid when the template fails or does not end, with "FILE:LINE: what".
   Result<std::string> render(const ChatRequest& request) const;
 
+  // How a model with this template writes tool calls, by the tags the template itself uses.
+  ToolCallFormat tool_call_format() const { return tool_call_format_; }
+
  private:
   ChatTemplate();
+  ToolCallFormat tool_call_format_ = ToolCallFormat::kNone;
   std::unique_ptr<const jinja::Template> default_;
   std::unique_ptr<const jinja::Template> tool_use_;  // null: `default_` serves tools too
 };

@@ -40,9 +40,9 @@ Value arithmetic(Runtime& rt, Op op, const Value& a, const Value& b);
 Value negate(Runtime& rt, const Value& v);
 Value positive(Runtime& rt, const Value& v);
 
-// "%d items" % args, and "{} items".format(args).
-std::string format_percent(Runtime& rt, std::string_view format, const Value& args);
-std::string format_braces(Runtime& rt, std::string_view format, const Arguments& args);
+// "%d items" % args, and "{} items".format(args). A format that is HTML escapes what it takes in.
+std::string format_percent(Runtime& rt, const Str& format, const Value& args);
+std::string format_braces(Runtime& rt, const Str& format, const Arguments& args);
 // format(value, spec) of the format mini-language.
 std::string format_value(Runtime& rt, const Value& v, std::string_view spec);
 

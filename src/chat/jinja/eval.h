@@ -38,9 +38,10 @@ class Evaluator final : public Callee {
   Flow branches(const Stmt& s, Frame& frame);
   Flow captured_block(const Stmt& s, Frame& frame);
   Flow with_block(const Stmt& s, Frame& frame);
-  void for_loop(const Stmt& s, Frame& frame);
-  // Runs the loop's body for each item; `loop` is null when the body never looks at it.
-  void iterate_body(const Stmt& s, Frame& frame, Iter* items, Loop* loop);
+  Flow for_loop(const Stmt& s, Frame& frame);
+  // Runs the loop's body for each item, or its else; a break there belongs to the loop around.
+  // `loop` is null when the body never looks at it.
+  Flow iterate_body(const Stmt& s, Frame& frame, Iter* items, Loop* loop);
   Value render_recursive(const Stmt& s, Frame* closure, const Value& items, int64_t depth0);
   Iter* filtered(const Stmt& s, Frame& frame, Iter* items);
   Frame* new_frame(Frame* parent, int slots);

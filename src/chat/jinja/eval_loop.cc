@@ -89,24 +89,23 @@ Iter* Evaluator::filtered(const Stmt& s, Frame& frame, Iter* items) {
   return rt_.arena().make<FilteredItems>(this, &s, new_frame(&frame, s.test_slots), items);
 }
 
-void Evaluator::for_loop(const Stmt& s, Frame& frame) {
+Evaluator::Flow Evaluator::for_loop(const Stmt& s, Frame& frame) {
   const Value items = eval(*s.iter, frame);
   rt_.line = s.line;
   if (s.recursive) {
     write(render_recursive(s, &frame, items, 0));
-    return;
+    return Flow::kNext;
   }
   Iter* source = iterate(rt_, items);
   if (s.test) source = filtered(s, frame, source);
   if (s.loop_ref.slot < 0) {
-    iterate_body(s, frame, source, nullptr);
-    return;
+    return iterate_body(s, frame, source, nullptr);
   }
   Loop* loop = rt_.arena().make<Loop>();
   *loop =
       Loop{source, s.test ? Value() : items, -1, 0, -1, Value(), Value(), Value(), Value(), nullptr,
            nullptr};
-  iterate_body(s, frame, source, loop);
+  return iterate_body(s, frame, source, loop);
 }
 
 Value Evaluator::render_recursive(const Stmt& s, Frame* closure, const Value& items,
@@ -130,7 +129,7 @@ Value Evaluator::call_loop(Loop& loop, const Value& items) {
   return render_recursive(*loop.recursive, loop.closure, items, loop.depth0 + 1);
 }
 
-void Evaluator::iterate_body(const Stmt& s, Frame& frame, Iter* items, Loop* loop) {
+Evaluator::Flow Evaluator::iterate_body(const Stmt& s, Frame& frame, Iter* items, Loop* loop) {
   Value loop_value = Value::of(Kind::kLoop);
   loop_value.loop = loop;
   bool to_the_end = false;  // of some iteration: as in jinja2, one that breaks or continues does
@@ -146,10 +145,11 @@ void Evaluator::iterate_body(const Stmt& s, Frame& frame, Iter* items, Loop* loo
     if (flow == Flow::kNext) to_the_end = true;
   }
   leave(s.scope, frame);
-  if (to_the_end || s.else_body.empty()) return;
+  if (to_the_end || s.else_body.empty()) return Flow::kNext;
   enter(s.else_scope, frame);
-  body(s.else_body, frame);
+  const Flow flow = body(s.else_body, frame);
   leave(s.else_scope, frame);
+  return flow;
 }
 
 }  // namespace spindrift::jinja

@@ -87,8 +87,7 @@ Evaluator::Flow Evaluator::statement(const Stmt& s, Frame& frame) {
     case StmtKind::kIf:
       return branches(s, frame);
     case StmtKind::kFor:
-      for_loop(s, frame);
-      return Flow::kNext;
+      return for_loop(s, frame);
     case StmtKind::kSet: {
       const Value v = eval(*s.value, frame);
       rt_.line = s.line;

@@ -140,11 +140,9 @@ Value truncate(Runtime& rt, const Arguments& args) {
                              : clamped_index(*leeway_value, "leeway");
   if (length < end_length) fail("truncate: the length must be at least that of the end");
   if (leeway < 0) fail("truncate: the leeway must not be negative");
-  if (v.is_undefined()) return v;
+  const int64_t size = length_of(v);
+  if (size >= 0 && size - length <= leeway) return v;
   if (!v.is_str()) fail_type("truncate needs text, found " + type_name(v));
-  if (static_cast<int64_t>(v.str->length) <= length ||
-      static_cast<int64_t>(v.str->length) - length <= leeway)
-    return v;
   rt.scanned(v.str->size);
   std::string_view kept =
       v.text().substr(0, byte_offset(v.text(), static_cast<size_t>(length - end_length)));
@@ -171,12 +169,11 @@ Value format_filter(Runtime& rt, const Arguments& args) {
   if (args.positional.size() > 1 && !args.named.empty())
     fail("format cannot take positional and keyword arguments at the same time");
   if (args.named.empty())
-    return rt.text(
-        format_percent(rt, text->view(), rt.tuple(std::span(args.positional).subspan(1))),
-        text->markup);
+    return rt.text(format_percent(rt, *text, rt.tuple(std::span(args.positional).subspan(1))),
+                   text->markup);
   DictBuilder named(rt);
   for (const auto& [name, value] : args.named) named.set(Value::of(name), value);
-  return rt.text(format_percent(rt, text->view(), Value::of(named.build())), text->markup);
+  return rt.text(format_percent(rt, *text, Value::of(named.build())), text->markup);
 }
 
 std::string quote_url(std::string_view text, bool query) {

@@ -246,8 +246,8 @@ void check_size(Runtime& rt, const std::string& out) {
 
 class Percent {
  public:
-  Percent(Runtime& rt, std::string_view format, const Value& args)
-      : rt_(rt), format_(format), args_(args) {}
+  Percent(Runtime& rt, const Str& format, const Value& args)
+      : rt_(rt), format_(format.view()), html_(format.markup), args_(args) {}
 
   std::string run() {
     for (at_ = 0; at_ < format_.size();) {
@@ -340,6 +340,11 @@ class Percent {
     return n;
   }
 
+  std::string shown(const Value& v) {
+    const std::string plain = to_str(rt_, v);
+    return html_ && !(v.is_str() && v.str->markup) ? escape_html(plain) : plain;
+  }
+
   void text(Spec spec, std::string value) {
     spec.zero = false;
     if (spec.precision) value.resize(byte_offset(value, static_cast<size_t>(*spec.precision)));
@@ -352,7 +357,7 @@ class Percent {
         out_.push_back('%');
         return;
       case 's':
-        return text(spec, to_str(rt_, argument()));
+        return text(spec, shown(argument()));
       case 'r':
         return text(spec, to_repr(rt_, argument()));
       case 'a':
@@ -410,6 +415,7 @@ class Percent {
 
   Runtime& rt_;
   std::string_view format_;
+  bool html_;
   const Value& args_;
   size_t at_ = 0;
   size_t next_ = 0;
@@ -421,7 +427,7 @@ class Percent {
 
 class Braces {
  public:
-  Braces(Runtime& rt, const Arguments& args) : rt_(rt), args_(args) {}
+  Braces(Runtime& rt, bool html, const Arguments& args) : rt_(rt), html_(html), args_(args) {}
 
   std::string run(std::string_view format, int depth) {
     if (depth < 0) fail("format: replacement fields nest too deep");
@@ -482,7 +488,8 @@ class Braces {
       rest.remove_prefix(2);
     }
     const std::string spec = rest.empty() ? "" : run(rest.substr(1), depth - 1);
-    return format_value(rt_, v, spec);
+    const std::string plain = format_value(rt_, v, spec);
+    return html_ && !(v.is_str() && v.str->markup) ? escape_html(plain) : plain;
   }
 
   Value lookup(std::string_view name) {
@@ -542,6 +549,7 @@ class Braces {
   }
 
   Runtime& rt_;
+  bool html_;
   const Arguments& args_;
   int64_t next_ = 0;
   bool automatic_ = false;
@@ -550,12 +558,12 @@ class Braces {
 
 }  // namespace
 
-std::string format_percent(Runtime& rt, std::string_view format, const Value& args) {
+std::string format_percent(Runtime& rt, const Str& format, const Value& args) {
   return Percent(rt, format, args).run();
 }
 
-std::string format_braces(Runtime& rt, std::string_view format, const Arguments& args) {
-  return Braces(rt, args).run(format, 2);
+std::string format_braces(Runtime& rt, const Str& format, const Arguments& args) {
+  return Braces(rt, format.markup, args).run(format.view(), 2);
 }
 
 std::string format_value(Runtime& rt, const Value& v, std::string_view spec_text) {

@@ -328,7 +328,7 @@ Value expandtabs(Runtime& rt, const Value& self, const Arguments& args) {
 }
 
 Value format_method(Runtime& rt, const Value& self, const Arguments& args) {
-  return like(rt, self, format_braces(rt, self.text(), args));
+  return like(rt, self, format_braces(rt, *self.str, args));
 }
 Value format_map(Runtime& rt, const Value& self, const Arguments& args) {
   plain_arguments("format_map", args, 1, 1);
@@ -336,7 +336,7 @@ Value format_map(Runtime& rt, const Value& self, const Arguments& args) {
   if (!args.positional[0].is(Kind::kDict)) fail_type("format_map() needs a mapping");
   for (const Dict::Entry& entry : args.positional[0].dict->items())
     if (entry.key.is_str()) named.named.emplace_back(entry.key.str, entry.value);
-  return like(rt, self, format_braces(rt, self.text(), named));
+  return like(rt, self, format_braces(rt, *self.str, named));
 }
 
 using Call = Value (*)(Runtime& rt, const Value& self, const Arguments& args);

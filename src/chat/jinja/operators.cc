@@ -211,8 +211,7 @@ Value arithmetic(Runtime& rt, Op op, const Value& a, const Value& b) {
     if ((a.is_str() || a.is_sequence()) && b.is_whole()) return repeat(rt, a, b);
     if ((b.is_str() || b.is_sequence()) && a.is_whole()) return repeat(rt, b, a);
   }
-  if (op == Op::kModulo && a.is_str())
-    return rt.text(format_percent(rt, a.text(), b), a.str->markup);
+  if (op == Op::kModulo && a.is_str()) return rt.text(format_percent(rt, *a.str, b), a.str->markup);
   unsupported(op, a, b);
 }
 

@@ -149,7 +149,7 @@ class Parser {
         }
         case Tok::kVariableBegin:
           take();
-          add_output(tuple_or_expression(true, {}));
+          add_output(tuple_or_expression(true));
           if (now().type != Tok::kVariableEnd) unexpected("'}}'");
           take();
           continue;
@@ -234,7 +234,7 @@ class Parser {
     StmtPtr s = make(StmtKind::kIf, tag.line);
     for (;;) {
       Branch branch;
-      branch.test = tuple_or_expression(false, {});
+      branch.test = tuple_or_expression(false);
       branch.body = block_body(tag, {"elif", "else", "endif"});
       s->branches.push_back(std::move(branch));
       const Token next = take();
@@ -246,9 +246,9 @@ class Parser {
 
   StmtPtr for_statement(const Token& tag) {
     StmtPtr s = make(StmtKind::kFor, tag.line);
-    s->target = assignment_target(false, {"in"});
+    s->target = assignment_target(false);
     expect_name("in");
-    s->iter = tuple_or_expression(false, {"recursive"});
+    s->iter = tuple_or_expression(false);
     if (skip_name("if")) s->test = expression();
     s->recursive = skip_name("recursive");
     const int loops = std::exchange(loops_, s->recursive ? 1 : loops_ + 1);
@@ -261,9 +261,9 @@ class Parser {
 
   StmtPtr set_statement(const Token& tag) {
     StmtPtr s = make(StmtKind::kSet, tag.line);
-    s->target = assignment_target(true, {});
+    s->target = assignment_target(true);
     if (skip_op("=")) {
-      s->value = tuple_or_expression(true, {});
+      s->value = tuple_or_expression(true);
       return s;
     }
     s->kind = StmtKind::kSetBlock;
@@ -314,7 +314,7 @@ class Parser {
     StmtPtr s = make(StmtKind::kWith, tag.line);
     while (now().type != Tok::kBlockEnd) {
       if (!s->exprs.empty()) expect_op(",");
-      s->exprs.push_back(assignment_target(false, {}));
+      s->exprs.push_back(assignment_target(false));
       expect_op("=");
       s->exprs.push_back(expression());
     }
@@ -362,8 +362,8 @@ class Parser {
     }
   }
 
-  ExprPtr assignment_target(bool with_namespace, std::initializer_list<std::string_view> ends) {
-    ExprPtr target = tuple(ends, false, [&] { return primary(with_namespace); });
+  ExprPtr assignment_target(bool with_namespace) {
+    ExprPtr target = tuple(false, [&] { return primary(with_namespace); });
     check_target(*target);
     return target;
   }
@@ -371,16 +371,14 @@ class Parser {
   // ---- expressions
 
   template <class One>
-  ExprPtr tuple(std::initializer_list<std::string_view> ends, bool parenthesised, One one) {
+  ExprPtr tuple(bool parenthesised, One one) {
     const int line = now().line;
     std::vector<ExprPtr> items;
     bool is_tuple = false;
     for (;;) {
       if (!items.empty()) expect_op(",");
-      const bool ended = now().type == Tok::kVariableEnd || now().type == Tok::kBlockEnd ||
-                         is_op(")") ||
-                         (now().type == Tok::kName &&
-                          std::find(ends.begin(), ends.end(), now().text) != ends.end());
+      const bool ended =
+          now().type == Tok::kVariableEnd || now().type == Tok::kBlockEnd || is_op(")");
       if (ended) break;
       items.push_back(one());
       if (!is_op(",")) break;
@@ -395,8 +393,8 @@ class Parser {
     return finish(std::move(e));
   }
 
-  ExprPtr tuple_or_expression(bool with_condition, std::initializer_list<std::string_view> ends) {
-    return tuple(ends, false, [&] { return with_condition ? expression() : or_expression(); });
+  ExprPtr tuple_or_expression(bool with_condition) {
+    return tuple(false, [&] { return with_condition ? expression() : or_expression(); });
   }
 
   ExprPtr expression() {
@@ -595,7 +593,7 @@ class Parser {
     }
     const Nest nest(*this);
     if (skip_op("(")) {
-      ExprPtr e = tuple({}, true, [&] { return expression(); });
+      ExprPtr e = tuple(true, [&] { return expression(); });
       expect_op(")");
       return e;
     }

@@ -73,7 +73,8 @@ Template::~Template() = default;
 
 Result<Template> Template::parse(std::string_view source, std::string name) {
   try {
-    return Template(jinja::parse(source), std::move(name));
+    std::unique_ptr<const Program> program = jinja::parse(source);
+    return Template(std::move(program), std::move(name));
   } catch (const TemplateError& error) {
     return located(error, name, 1);
   }

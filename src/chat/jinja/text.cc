@@ -149,7 +149,7 @@ std::vector<std::string_view> rsplit_space(std::string_view text, int64_t max) {
   std::string_view rest = strip(text, std::nullopt, false, true);
   while (!rest.empty()) {
     if (max >= 0 && static_cast<int64_t>(out.size()) == max) {
-      out.push_back(strip(rest, std::nullopt, true, false));
+      out.push_back(rest);
       break;
     }
     size_t begin = rest.size();

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -7,12 +8,19 @@
 #include "io/quote.h"
 #include "io/safetensors.h"
 #include "io/shard_index.h"
+#include "io/torch_bin.h"
 #include "io/weight_store.h"
 
 namespace spindrift {
 namespace {
 
-constexpr std::string_view kSafetensors = ".safetensors";
+// How the weights of a folder may be stored, in the order they are looked for.
+struct Form {
+  std::string_view file, suffix;  // the single file; the end of its and of every shard's name
+  bool torch;
+};
+constexpr std::array kForms = {Form{"model.safetensors", ".safetensors", false},
+                               Form{"pytorch_model.bin", ".bin", true}};
 
 // Collects mapped files and their tensors, then becomes a store.
 struct Checkpoint {
@@ -20,17 +28,27 @@ struct Checkpoint {
   std::vector<StoredTensor> tensors;
 };
 
-// Maps a safetensors file and appends it; its tensors come with names ascending.
-Status add_safetensors(const std::filesystem::path& path, Checkpoint& out) {
-  SPINDRIFT_TRY(std::shared_ptr<const MappedFile> file, MappedFile::open(path));
-  SPINDRIFT_TRY(SafetensorsHeader header, parse_safetensors_header(file->bytes(), path.string()));
-  const auto position = static_cast<uint32_t>(out.files.size());
-  for (SafetensorsTensor& t : header.tensors)
+// Appends the tensors that a reader found in `file`, the last of out.files.
+template <class Tensor>
+void add_tensors(std::vector<Tensor> tensors, const MappedFile& file, Checkpoint& out) {
+  for (Tensor& t : tensors)
     out.tensors.push_back(
         {std::move(t.name), t.dtype, std::move(t.shape),
-         file->bytes().subspan(static_cast<size_t>(t.begin), static_cast<size_t>(t.end - t.begin)),
-         position});
-  out.files.push_back(std::move(file));
+         file.bytes().subspan(static_cast<size_t>(t.begin), static_cast<size_t>(t.end - t.begin)),
+         static_cast<uint32_t>(out.files.size() - 1)});
+}
+
+// Maps a file and appends it; its tensors come with names ascending.
+Status add_file(const std::filesystem::path& path, const Form& form, Checkpoint& out) {
+  SPINDRIFT_TRY(std::shared_ptr<const MappedFile> file, MappedFile::open(path));
+  out.files.push_back(file);
+  if (form.torch) {
+    SPINDRIFT_TRY(auto tensors, parse_torch_bin(file->bytes(), path.string()));
+    add_tensors(std::move(tensors), *file, out);
+  } else {
+    SPINDRIFT_TRY(SafetensorsHeader header, parse_safetensors_header(file->bytes(), path.string()));
+    add_tensors(std::move(header.tensors), *file, out);
+  }
   return ok_status();
 }
 
@@ -83,12 +101,13 @@ bool occupied(const std::filesystem::path& path) {
 }
 
 Result<std::unique_ptr<WeightStore>> open_sharded(const std::filesystem::path& folder,
-                                                  const std::filesystem::path& index_path) {
-  SPINDRIFT_TRY(const ShardIndex index, read_shard_index(index_path, kSafetensors));
+                                                  const std::filesystem::path& index_path,
+                                                  const Form& form) {
+  SPINDRIFT_TRY(const ShardIndex index, read_shard_index(index_path, form.suffix));
   Checkpoint checkpoint;
   checkpoint.tensors.reserve(index.tensors.size());
   for (const std::string& file : index.files)
-    SPINDRIFT_TRY_STATUS(add_safetensors(folder / file, checkpoint));
+    SPINDRIFT_TRY_STATUS(add_file(folder / file, form, checkpoint));
   SPINDRIFT_TRY_STATUS(check_against_index(index_path, index, checkpoint));
   return finish(folder, std::move(checkpoint));
 }
@@ -96,17 +115,20 @@ Result<std::unique_ptr<WeightStore>> open_sharded(const std::filesystem::path& f
 }  // namespace
 
 Result<std::unique_ptr<WeightStore>> open_weights(const std::filesystem::path& folder) {
-  const std::filesystem::path single = folder / "model.safetensors";
-  if (occupied(single)) {
-    Checkpoint checkpoint;
-    SPINDRIFT_TRY_STATUS(add_safetensors(single, checkpoint));
-    return finish(folder, std::move(checkpoint));
+  for (const Form& form : kForms) {
+    const std::filesystem::path single = folder / form.file;
+    if (occupied(single)) {
+      Checkpoint checkpoint;
+      SPINDRIFT_TRY_STATUS(add_file(single, form, checkpoint));
+      return finish(folder, std::move(checkpoint));
+    }
+    const std::filesystem::path index_path = folder / (std::string(form.file) + ".index.json");
+    if (occupied(index_path)) return open_sharded(folder, index_path, form);
   }
-  const std::filesystem::path index_path = folder / "model.safetensors.index.json";
-  if (occupied(index_path)) return open_sharded(folder, index_path);
   return Error{ErrorCode::kNotFound,
                folder.string() +
-                   ": expected model.safetensors or model.safetensors.index.json, found neither"};
+                   ": expected model.safetensors, pytorch_model.bin or the .index.json of either, "
+                   "found none of them"};
 }
 
 }  // namespace spindrift

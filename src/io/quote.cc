@@ -49,4 +49,13 @@ std::string quoted_for_message(std::string_view text, size_t max_bytes) {
   return out;
 }
 
+bool valid_utf8(std::string_view text) {
+  while (!text.empty()) {
+    const size_t length = utf8_length(text);
+    if (length == 0) return false;
+    text.remove_prefix(length);
+  }
+  return true;
+}
+
 }  // namespace spindrift

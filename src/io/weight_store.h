@@ -66,8 +66,10 @@ class WeightStore {
   std::vector<std::string> ignored() const;  // ignored and never read, names ascending
   // Names that start with `prefix`, ascending; they live as long as the store.
   std::vector<std::string_view> names(std::string_view prefix = {}) const;
-  size_t size() const;                                  // number of tensors
-  int64_t total_bytes() const { return total_bytes_; }  // sum over all tensors
+  size_t size() const;  // number of tensors
+  int64_t total_bytes() const {
+    return total_bytes_;
+  }  // sum over all tensors, those that share bytes included
 
   const std::string& where() const { return where_; }
   const std::vector<std::shared_ptr<const MappedFile>>& files() const { return files_; }
@@ -112,10 +114,13 @@ struct WeightScope {
   void ignore(std::string_view leaf) const { store->ignore(name(leaf)); }
 };
 
-// Opens the weights of a model folder: `model.safetensors`, else the shards of
-// `model.safetensors.index.json`. When both are there the single file is taken, as the transformers
-// library does. Headers are read and checked; data is not. With an index, its shards must hold
-// exactly the tensors it assigns to them.
+// Opens the weights of a model folder: the first that is there of `model.safetensors`, the shards
+// of `model.safetensors.index.json`, `pytorch_model.bin`, the shards of
+// `pytorch_model.bin.index.json`. The transformers library prefers the same way. Headers are read
+// and checked; data is not, except that a `.bin` of up to 64 MiB has its checksums compared. Only
+// the weights chosen and their index are opened. With an index, its shards must hold exactly the
+// tensors it assigns to them. Tensors of a `.bin` that share a storage share their bytes in the
+// store, too: several names, one address.
 Result<std::unique_ptr<WeightStore>> open_weights(const std::filesystem::path& folder);
 
 }  // namespace spindrift

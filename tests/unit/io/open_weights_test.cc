@@ -69,7 +69,7 @@ TEST(OpenWeights, SaysWhichFilesItLookedFor) {
   EXPECT_EQ(error.code, ErrorCode::kNotFound);
   EXPECT_THAT(
       error.message,
-      HasSubstr("expected model.safetensors or model.safetensors.index.json, found neither"));
+      HasSubstr("expected model.safetensors, pytorch_model.bin or the .index.json of either"));
 }
 
 TEST(OpenWeights, RefusesAMissingShardByName) {

@@ -1,0 +1,12 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+namespace spindrift {
+
+// The checksum of zip files: CRC-32 with the reflected polynomial 0xEDB88320, as in ISO 3309.
+uint32_t crc32(std::span<const std::byte> bytes);
+
+}  // namespace spindrift

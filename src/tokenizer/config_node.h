@@ -12,6 +12,8 @@
 
 namespace spindrift {
 
+struct ConfigMember;
+
 // A small piece of a JSON file as a tree, with the place it came from ("FILE:
 // pre_tokenizer.pretokenizers[1]") for error messages.
 class ConfigNode {
@@ -21,14 +23,19 @@ class ConfigNode {
   Kind kind = Kind::kNull;
   bool boolean = false;
   int64_t integer = 0;
-  std::string text;                                         // kString
-  std::vector<ConfigNode> items;                            // kArray
-  std::vector<std::pair<std::string, ConfigNode>> members;  // kObject, file order
+  std::string text;                   // kString
+  std::vector<ConfigNode> items;      // kArray
+  std::vector<ConfigMember> members;  // kObject, file order
   std::string where;
 
   bool is_null() const { return kind == Kind::kNull; }
   const ConfigNode* find(std::string_view key) const;  // null when absent or when this is no object
   Error unexpected(std::string_view expected) const;   // "WHERE: expected X, found Y"
+};
+
+struct ConfigMember {
+  std::string key;
+  ConfigNode value;
 };
 
 std::string_view config_kind_name(ConfigNode::Kind kind);

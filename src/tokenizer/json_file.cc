@@ -109,7 +109,7 @@ Result<ConfigNode> copy(dom::element element, std::string where, int depth, bool
         SPINDRIFT_TRY(ConfigNode copied,
                       copy(member.value, node.where + separator + printable(key), depth + 1,
                            skip_tables && depth == 0 && key == "model"));
-        node.members.emplace_back(key, std::move(copied));
+        node.members.push_back({key, std::move(copied)});
       }
       break;
     }

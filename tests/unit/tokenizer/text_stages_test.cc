@@ -128,7 +128,7 @@ ConfigNode strip_config(int64_t start, int64_t stop) {
   ConfigNode node;
   node.kind = ConfigNode::Kind::kObject;
   const auto add = [&](const char* key, ConfigNode value) {
-    node.members.emplace_back(key, std::move(value));
+    node.members.push_back({key, std::move(value)});
   };
   ConfigNode content;
   content.kind = ConfigNode::Kind::kString;

@@ -11,16 +11,20 @@ _spindrift() {
       mapfile -t COMPREPLY < <(compgen -d -- "$current"); compopt -o filenames
       return
       ;;
-    "generate --draft-kind" | "chat --draft-kind")
-      mapfile -t COMPREPLY < <(compgen -W "auto dflash none" -- "$current")
+    "generate --draft-kind" | "chat --draft-kind" | "verify --draft-kind")
+      mapfile -t COMPREPLY < <(compgen -W "auto dflash mlp_speculator none" -- "$current")
       return
       ;;
-    "generate --draft-tokens" | "generate --prompt" | "generate -p" | "generate --prompt-ids" | "generate --system" | "generate --max-tokens" | "generate -n" | "generate --temp" | "generate --top-k" | "generate --top-p" | "generate --min-p" | "generate --repeat-penalty" | "generate --seed" | "generate --stop" | "generate --threads" | "generate --prefill-chunk" | "generate --ctx" | "generate --memory-limit" | "chat --draft-tokens" | "chat --prompt" | "chat -p" | "chat --prompt-ids" | "chat --system" | "chat --max-tokens" | "chat -n" | "chat --temp" | "chat --top-k" | "chat --top-p" | "chat --min-p" | "chat --repeat-penalty" | "chat --seed" | "chat --stop" | "chat --threads" | "chat --prefill-chunk" | "chat --ctx" | "chat --memory-limit" | "logits --prompt-ids" | "logits --prefill-chunk" | "logits --threads" | "tokenize --prompt" | "tokenize -p" | "tokenize --decode" | "template --set")
+    "generate --draft-tokens" | "generate --system" | "generate --max-tokens" | "generate -n" | "generate --temp" | "generate --top-k" | "generate --top-p" | "generate --min-p" | "generate --repeat-penalty" | "generate --seed" | "generate --stop" | "generate --threads" | "generate --prefill-chunk" | "generate --ctx" | "generate --memory-limit" | "generate --prompt" | "generate -p" | "generate --prompt-ids" | "chat --draft-tokens" | "chat --system" | "chat --max-tokens" | "chat -n" | "chat --temp" | "chat --top-k" | "chat --top-p" | "chat --min-p" | "chat --repeat-penalty" | "chat --seed" | "chat --stop" | "chat --threads" | "chat --prefill-chunk" | "chat --ctx" | "chat --memory-limit" | "logits --threads" | "logits --prefill-chunk" | "logits --ctx" | "logits --memory-limit" | "logits --prompt-ids" | "tokenize --prompt" | "tokenize -p" | "tokenize --decode" | "template --set" | "verify --draft-tokens" | "verify --threads" | "verify --prefill-chunk" | "verify --ctx" | "verify --memory-limit")
       :
       return
       ;;
-    "generate --prompt-file" | "generate --tools" | "generate --messages" | "generate --ledger" | "generate --trace" | "chat --prompt-file" | "chat --tools" | "chat --messages" | "chat --ledger" | "chat --trace" | "logits --out" | "tokenize --file" | "template --messages" | "template --tools")
+    "generate --tools" | "generate --messages" | "generate --prompt-file" | "generate --ledger" | "generate --trace" | "chat --tools" | "logits --out" | "tokenize --file" | "template --messages" | "template --tools")
       compopt -o default
+      return
+      ;;
+    "generate --kv-dtype" | "chat --kv-dtype" | "logits --kv-dtype" | "verify --kv-dtype")
+      mapfile -t COMPREPLY < <(compgen -W "f32 bf16" -- "$current")
       return
       ;;
     "generate --color" | "chat --color")
@@ -38,14 +42,14 @@ _spindrift() {
     return
   fi
   case $command in
-    generate) mapfile -t COMPREPLY < <(compgen -W "-m --model --draft-model --draft-kind --draft-tokens -p --prompt --prompt-file --prompt-ids --raw --system --think --no-think --tools --messages -n --max-tokens --temp --top-k --top-p --min-p --repeat-penalty --seed --stop --ignore-eos --threads --prefill-chunk --ctx --memory-limit --rope-derived --json --ledger --trace --color --quiet -h --help" -- "$current") ;;
-    chat) mapfile -t COMPREPLY < <(compgen -W "-m --model --draft-model --draft-kind --draft-tokens -p --prompt --prompt-file --prompt-ids --raw --system --think --no-think --tools --messages -n --max-tokens --temp --top-k --top-p --min-p --repeat-penalty --seed --stop --ignore-eos --threads --prefill-chunk --ctx --memory-limit --rope-derived --json --ledger --trace --color --quiet -h --help" -- "$current") ;;
-    logits) mapfile -t COMPREPLY < <(compgen -W "-m --model --prompt-ids --out --prefill-chunk --threads -h --help" -- "$current") ;;
-    tokenize) mapfile -t COMPREPLY < <(compgen -W "-m --model -p --prompt --file --add-bos --no-special --decode -h --help" -- "$current") ;;
+    generate) mapfile -t COMPREPLY < <(compgen -W "-m --model --rope-derived --draft-model --draft-kind --draft-tokens --system --tools --think --no-think -n --max-tokens --temp --top-k --top-p --min-p --repeat-penalty --seed --stop --ignore-eos --threads --prefill-chunk --kv-dtype --ctx --memory-limit --lock --color --quiet --messages --json -p --prompt --prompt-file --prompt-ids --raw --ledger --trace -h --help" -- "$current") ;;
+    chat) mapfile -t COMPREPLY < <(compgen -W "-m --model --rope-derived --draft-model --draft-kind --draft-tokens --system --tools --think --no-think -n --max-tokens --temp --top-k --top-p --min-p --repeat-penalty --seed --stop --ignore-eos --threads --prefill-chunk --kv-dtype --ctx --memory-limit --lock --color --quiet -h --help" -- "$current") ;;
+    logits) mapfile -t COMPREPLY < <(compgen -W "-m --model --rope-derived --threads --prefill-chunk --kv-dtype --ctx --memory-limit --lock --prompt-ids --out -h --help" -- "$current") ;;
+    tokenize) mapfile -t COMPREPLY < <(compgen -W "-m --model -p --prompt --file --decode --add-bos --no-special -h --help" -- "$current") ;;
     template) mapfile -t COMPREPLY < <(compgen -W "-m --model --messages --tools --think --no-think --no-generation-prompt --set -h --help" -- "$current") ;;
     inspect) mapfile -t COMPREPLY < <(compgen -W "--check --json -h --help" -- "$current") ;;
     list) mapfile -t COMPREPLY < <(compgen -W "--json -h --help" -- "$current") ;;
-    verify) mapfile -t COMPREPLY < <(compgen -W "-m --model --draft-model --quick -h --help" -- "$current") ;;
+    verify) mapfile -t COMPREPLY < <(compgen -W "-m --model --rope-derived --draft-model --draft-kind --draft-tokens --threads --prefill-chunk --kv-dtype --ctx --memory-limit --lock --quick -h --help" -- "$current") ;;
     info) mapfile -t COMPREPLY < <(compgen -W "--json --measure -h --help" -- "$current") ;;
   esac
 }

@@ -15,63 +15,60 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "completions"
 
-MODEL = [("--model", "-m", "folder", "model folder or org/name in the local cache")]
+FOLDER_FLAG = [("--model", "-m", "folder", "model folder or org/name in the local cache")]
+MODEL = FOLDER_FLAG + [("--rope-derived", "", "", "derive the YaRN multiplier")]
 DRAFT = [
     ("--draft-model", "", "folder", "drafter folder or org/name in the local cache"),
-    ("--draft-kind", "", ["auto", "dflash", "none"], "kind of drafter"),
+    ("--draft-kind", "", ["auto", "dflash", "mlp_speculator", "none"], "kind of drafter"),
     ("--draft-tokens", "", "word", "tokens drafted per round: auto or a number"),
 ]
-THINK = [("--think", "", "", "ask for thinking"), ("--no-think", "", "", "ask for no thinking")]
-THREADS = [("--threads", "", "word", "threads")]
-CHUNK = [("--prefill-chunk", "", "word", "prompt tokens per forward")]
-JSON = [("--json", "", "", "print JSON")]
+MACHINE = [
+    ("--threads", "", "word", "threads"),
+    ("--prefill-chunk", "", "word", "prompt tokens per forward"),
+    ("--kv-dtype", "", ["f32", "bf16"], "how keys and values are kept"),
+    ("--ctx", "", "word", "context limit"),
+    ("--memory-limit", "", "word", "most bytes for keys and values"),
+    ("--lock", "", "", "keep the weights in memory"),
+]
 SAMPLING = [
     ("--max-tokens", "-n", "word", "most tokens to generate"),
     ("--temp", "", "word", "temperature"),
-    ("--top-k", "", "word", "keep the K likeliest tokens"),
+    ("--top-k", "", "word", "keep the k likeliest tokens"),
     ("--top-p", "", "word", "keep the likeliest tokens of this mass"),
     ("--min-p", "", "word", "drop tokens below this share of the likeliest"),
-    ("--repeat-penalty", "", "word", "repetition penalty"),
-    ("--seed", "", "word", "seed of the sampler"),
-    ("--stop", "", "word", "stop at this text"),
-    ("--ignore-eos", "", "", "do not stop at end tokens"),
+    ("--repeat-penalty", "", "word", "penalty on tokens already in the text"),
+    ("--seed", "", "word", "seed of the sampling noise"),
+    ("--stop", "", "word", "stop before this text"),
+    ("--ignore-eos", "", "", "stop ids do not stop"),
 ]
-GENERATE = MODEL + DRAFT + [
-    ("--prompt", "-p", "word", "prompt text"),
-    ("--prompt-file", "", "file", "file with the prompt"),
-    ("--prompt-ids", "", "word", "prompt as token ids"),
-    ("--raw", "", "", "no chat template"),
-    ("--system", "", "word", "system message"),
-    *THINK,
-    ("--tools", "", "file", "JSON array of tools"),
-    ("--messages", "", "file", "JSON array of messages"),
-    *SAMPLING, *THREADS, *CHUNK,
-    ("--ctx", "", "word", "context length"),
-    ("--memory-limit", "", "word", "most bytes to use"),
-    ("--rope-derived", "", "", "derive the YaRN multiplier"),
-    *JSON,
-    ("--ledger", "", "file", "write the ledger"),
-    ("--trace", "", "file", "write one line per round"),
-    ("--color", "", ["auto", "always", "never"], "colour"),
-    ("--quiet", "", "", "no progress and statistics"),
-]
+SYSTEM = [("--system", "", "word", "system text")]
+TOOLS = [("--tools", "", "file", "JSON array of tools")]
+MESSAGES = [("--messages", "", "file", "JSON array of messages")]
+THINK = [("--think", "", "", "ask for reasoning"), ("--no-think", "", "", "ask for no reasoning")]
+JSON = [("--json", "", "", "print JSON")]
+SCREEN = [("--color", "", ["auto", "always", "never"], "colour"), ("--quiet", "", "", "no progress and figures")]
+TALK = MODEL + DRAFT + SYSTEM + TOOLS + THINK + SAMPLING + MACHINE + SCREEN
 # command: (help, what its positional arguments are, flags)
 COMMANDS = {
-    "generate": ("answer one prompt", "", GENERATE),
-    "chat": ("a conversation at the terminal", "", GENERATE),
-    "logits": ("logits of given ids as a NumPy file", "", MODEL + [
-        ("--prompt-ids", "", "word", "token ids or @FILE"), ("--out", "", "file", "NumPy file to write"), *CHUNK, *THREADS]),
-    "tokenize": ("text to token ids and back", "", MODEL + [
+    "generate": ("answer once", "", TALK + MESSAGES + JSON + [
+        ("--prompt", "-p", "word", "the user's text"), ("--prompt-file", "", "file", "file with the user's text"),
+        ("--prompt-ids", "", "word", "token ids or @FILE"), ("--raw", "", "", "no chat template"),
+        ("--ledger", "", "file", "write a line per token"), ("--trace", "", "file", "write a line per round")]),
+    "chat": ("a conversation at the terminal", "", TALK),
+    "logits": ("logits of given ids as a NumPy file", "", MODEL + MACHINE + [
+        ("--prompt-ids", "", "word", "token ids or @FILE"), ("--out", "", "file", "NumPy file to write")]),
+    "tokenize": ("text to token ids and back", "", FOLDER_FLAG + [
         ("--prompt", "-p", "word", "text"), ("--file", "", "file", "file with the text"),
-        ("--add-bos", "", "", "add the beginning token"), ("--no-special", "", "", "added tokens are plain text"),
-        ("--decode", "", "word", "token ids to turn into text")]),
-    "template": ("render a conversation", "", MODEL + [
-        ("--messages", "", "file", "JSON array of messages"), ("--tools", "", "file", "JSON array of tools"), *THINK,
-        ("--no-generation-prompt", "", "", "end after the last message"), ("--set", "", "word", "key=json for the template")]),
+        ("--decode", "", "word", "token ids to turn into text"), ("--add-bos", "", "", "add the beginning token"),
+        ("--no-special", "", "", "added tokens are ordinary text")]),
+    "template": ("render a conversation", "", FOLDER_FLAG + MESSAGES + TOOLS + THINK + [
+        ("--no-generation-prompt", "", "", "end after the last message"), ("--set", "", "word", "NAME=JSON for the template")]),
     "inspect": ("what a model folder holds", "folder", [("--check", "", "", "read every block scale"), *JSON]),
     "list": ("loadable models and drafters", "folder", JSON),
-    "verify": ("prove that drafting changes nothing", "", MODEL + [DRAFT[0], ("--quick", "", "", "fewer settings")]),
-    "info": ("version, machine, instruction sets", "", JSON + [("--measure", "", "", "measure the read bandwidth")]),
+    "verify": ("prove that drafting changes nothing", "", MODEL + DRAFT + MACHINE + [
+        ("--quick", "", "", "fewer settings and shorter runs")]),
+    "info": ("version, processor, instruction sets, memory", "", JSON + [
+        ("--measure", "", "", "measure the read bandwidth")]),
 }
 TOP_FLAGS = [("--help", "-h", "", "show help"), ("--version", "", "", "show version and commit")]
 HELP = [("--help", "-h", "", "show help")]

@@ -8,17 +8,22 @@ namespace {
 
 constexpr WidthQuery kRoomy{.position = 100, .max_nodes = 11, .tokens_left = 1000};
 
-// Rounds of a drafter whose drafted round costs `round_s` and brings `accepted`, against plain
-// rounds of one second. Returns the seconds that producing `tokens` takes.
-double simulate(WidthPolicy& policy, int tokens, int accepted, double round_s,
-                int* drafted = nullptr) {
+// What rounds cost, in units of a plain round, and what a drafter's chains bring.
+struct World {
+  double draft = 0.2;     // of a drafting pass
+  double per_row = 0.05;  // of each drafted row
+  int accepted = 0;       // tokens right in every chain
+};
+
+// Seconds that `tokens` tokens take; a plain round takes one.
+double simulate(WidthPolicy& policy, int tokens, const World& world, int* drafted = nullptr) {
   double seconds = 0;
   for (int made = 0; made < tokens;) {
     const int width = policy.choose(kRoomy).nodes;
-    const int kept = std::min(width, accepted);
-    policy.record(
-        {.drafted = width, .accepted = kept, .draft_s = 0, .verify_s = width > 0 ? round_s : 1.0});
-    seconds += width > 0 ? round_s : 1.0;
+    const int kept = std::min(width, world.accepted);
+    const double round = width > 0 ? 1 + world.draft + world.per_row * width : 1.0;
+    policy.record({.drafted = width, .accepted = kept, .draft_s = 0, .verify_s = round});
+    seconds += round;
     made += kept + 1;
     if (drafted != nullptr && width > 0) ++*drafted;
   }
@@ -45,30 +50,40 @@ TEST(WidthPolicy, AutoDraftsNoMoreThanTheLimitCanUse) {
   EXPECT_EQ(policy->choose({.position = 9, .max_nodes = 11, .tokens_left = 1}).nodes, 0);
 }
 
-TEST(WidthPolicy, AutoStaysOnWhileDraftingPays) {
+TEST(WidthPolicy, AutoGoesWideWhileDraftingPays) {
   const auto policy = make_width_policy({}, 11);
-  EXPECT_LT(simulate(*policy, 1000, 11, 3.0), 1000.0 / 3.0);
+  const World world{.draft = 0.2, .per_row = 0.05, .accepted = 11};
+  EXPECT_LT(simulate(*policy, 1200, world), 1.08 * 100 * (1.2 + 0.55));
   EXPECT_THAT(policy->decision(), testing::HasSubstr("on at width 11"));
 }
 
-TEST(WidthPolicy, AutoGoesNarrowWhenLittleIsAccepted) {
+TEST(WidthPolicy, AutoFindsTheWidthThatAcceptanceIsWorth) {
   const auto policy = make_width_policy({}, 11);
-  simulate(*policy, 200, 1, 1.1);
+  const World world{.draft = 0.2, .per_row = 0.2, .accepted = 3};
+  EXPECT_LT(simulate(*policy, 1200, world), 1.1 * 300 * (1.2 + 0.6));
+  EXPECT_GE(policy->choose(kRoomy).nodes, 3);
   EXPECT_LE(policy->choose(kRoomy).nodes, 4);
 }
 
-TEST(WidthPolicy, AutoPausesADrafterThatNeverHitsAndProbesEverMoreRarely) {
+TEST(WidthPolicy, AutoTurnsOffADrafterThatNeverHitsAndProbesEverMoreRarely) {
   const auto policy = make_width_policy({}, 11);
   int drafted = 0;
-  EXPECT_LT(simulate(*policy, 4000, 0, 2.0, &drafted), 4000 * 1.02);
+  EXPECT_LT(simulate(*policy, 4000, {.draft = 0.3, .per_row = 0.1, .accepted = 0}, &drafted),
+            4000 * 1.01);
   EXPECT_LT(drafted, 40);
   EXPECT_GT(drafted, 4);
+  EXPECT_THAT(policy->decision(), testing::HasSubstr("off"));
+}
+
+TEST(WidthPolicy, AutoTurnsOffAGoodDrafterThatCostsTooMuch) {
+  const auto policy = make_width_policy({}, 11);
+  EXPECT_LT(simulate(*policy, 4000, {.draft = 12, .per_row = 0.1, .accepted = 11}), 4000 * 1.05);
 }
 
 TEST(WidthPolicy, AutoResumesWhenTheDrafterStartsToHit) {
   const auto policy = make_width_policy({}, 11);
-  simulate(*policy, 300, 0, 2.0);
-  EXPECT_LT(simulate(*policy, 4000, 11, 2.0), 4000 * 0.5);
+  simulate(*policy, 300, {.draft = 0.3, .per_row = 0.1, .accepted = 0});
+  EXPECT_LT(simulate(*policy, 4000, {.draft = 0.3, .per_row = 0.1, .accepted = 11}), 4000 * 0.4);
 }
 
 }  // namespace

@@ -15,9 +15,19 @@
 // The stored formats of a linear layer: one .cc each, one line in linear.cc's table.
 namespace spindrift::nn {
 
+// The size of a layer, or of each of the equally large layers that one set of tensors stacks.
 struct LinearSize {
   int64_t out = 0;
   int64_t in = 0;
+  int64_t stack = 0;  // layers in the stack: tensors have this dimension first; 0 = not a stack
+
+  // Rows of the whole set: a stack is read as one tall layer and cut up.
+  int64_t rows() const { return stack == 0 ? out : stack * out; }
+  // The shape of a tensor with `columns` values for each row.
+  std::vector<int64_t> shape(int64_t columns) const {
+    if (stack == 0) return {out, columns};
+    return {stack, out, columns};
+  }
 };
 
 struct LinearFormat {
@@ -25,9 +35,10 @@ struct LinearFormat {
   std::string_view expected;  // its tensors, for the error when nothing fits
   // Whether the tensors under the scope claim to be this format; looks at names and dtypes only.
   bool (*claims)(const WeightScope& scope);
-  // Reads a layer that claims to be it; `bias` is [out] or empty.
+  // Reads a layer that claims to be it, [size.rows(), size.in]; `bias` has a value a row or none.
   Result<std::unique_ptr<Linear>> (*load)(const WeightScope& scope, LinearSize size,
                                           std::vector<float> bias);
+  bool stacks = false;  // whether stacks of layers are stored in it
 };
 
 // `weight` in f32, bf16 or f16.

@@ -34,6 +34,44 @@ int64_t column_at(const LinearCall& call, int64_t start, int64_t mark) {
   return std::min(column - column % kColumnTile, out);
 }
 
+// The one format that claims the tensors under `scope`.
+Result<const LinearFormat*> format_of(const WeightScope& scope) {
+  const LinearFormat* found = nullptr;
+  for (const LinearFormat* format : kFormats) {
+    if (!format->claims(scope)) continue;
+    if (found != nullptr) {
+      return Error{ErrorCode::kInvalid,
+                   scope.store->where() + ": layer `" + scope.prefix +
+                       "`: expected the tensors of one format, found those of " +
+                       std::string(found->name) + " and of " + std::string(format->name)};
+    }
+    found = format;
+  }
+  if (found != nullptr) return found;
+  std::string expected, present;
+  for (const LinearFormat* format : kFormats)
+    expected.append(expected.empty() ? "" : " or ").append(format->expected);
+  for (const std::string_view name : scope.store->names(scope.prefix + '.')) {
+    if (present.size() > 200) break;
+    const TensorInfo& info = *scope.store->find(name);
+    present.append(present.empty() ? "" : ", ").append(name.substr(scope.prefix.size() + 1));
+    present.append(" ").append(dtype_name(info.dtype));
+  }
+  return Error{present.empty() ? ErrorCode::kNotFound : ErrorCode::kUnsupported,
+               scope.store->where() + ": layer `" + scope.prefix + "`: expected " + expected +
+                   ", found " + (present.empty() ? "nothing" : present)};
+}
+
+// A stack in the tensor that has the scope's own name, as plain float elements.
+Result<std::unique_ptr<Linear>> load_bare_stack(const WeightScope& scope, LinearSize size) {
+  const DType stored = scope.store->find(scope.prefix)->dtype;
+  const bool plain = stored == DType::kF32 || stored == DType::kF16;  // anything else: as bf16's
+  const DType dtype = plain ? stored : DType::kBf16;
+  SPINDRIFT_TRY(const TensorView tensor,
+                scope.store->get(scope.prefix, dtype, size.shape(size.in)));
+  return dense_linear(dtype, tensor.bytes, {.out = size.rows(), .in = size.in});
+}
+
 }  // namespace
 
 void apply(std::span<const LinearCall> calls, const Exec& ex) {
@@ -88,36 +126,33 @@ std::optional<int64_t> stored_rows(const WeightScope& scope) {
 
 Result<std::unique_ptr<Linear>> load_linear(const WeightScope& scope, int64_t out, int64_t in,
                                             Bias bias) {
-  const LinearFormat* found = nullptr;
-  for (const LinearFormat* format : kFormats) {
-    if (!format->claims(scope)) continue;
-    if (found != nullptr) {
-      return Error{ErrorCode::kInvalid,
-                   scope.store->where() + ": layer `" + scope.prefix +
-                       "`: expected the tensors of one format, found those of " +
-                       std::string(found->name) + " and of " + std::string(format->name)};
-    }
-    found = format;
-  }
-  if (found == nullptr) {
-    std::string expected, present;
-    for (const LinearFormat* format : kFormats)
-      expected.append(expected.empty() ? "" : " or ").append(format->expected);
-    for (const std::string_view name : scope.store->names(scope.prefix + '.')) {
-      if (present.size() > 200) break;
-      const TensorInfo& info = *scope.store->find(name);
-      present.append(present.empty() ? "" : ", ").append(name.substr(scope.prefix.size() + 1));
-      present.append(" ").append(dtype_name(info.dtype));
-    }
-    return Error{present.empty() ? ErrorCode::kNotFound : ErrorCode::kUnsupported,
-                 scope.store->where() + ": layer `" + scope.prefix + "`: expected " + expected +
-                     ", found " + (present.empty() ? "nothing" : present)};
-  }
+  SPINDRIFT_TRY(const LinearFormat* format, format_of(scope));
   std::vector<float> bias_values;
   if (bias == Bias::kRequired || (bias == Bias::kIfPresent && scope.has("bias"))) {
     SPINDRIFT_TRY(bias_values, load_vector(scope, "bias", out));
   }
-  return found->load(scope, {.out = out, .in = in}, std::move(bias_values));
+  return format->load(scope, {.out = out, .in = in}, std::move(bias_values));
+}
+
+Result<std::vector<std::unique_ptr<Linear>>> load_stacked(const WeightScope& scope, int64_t count,
+                                                          int64_t out, int64_t in) {
+  const LinearSize size{.out = out, .in = in, .stack = count};
+  std::unique_ptr<Linear> tall;
+  if (scope.store->has(scope.prefix)) {
+    SPINDRIFT_TRY(tall, load_bare_stack(scope, size));
+  } else {
+    SPINDRIFT_TRY(const LinearFormat* format, format_of(scope));
+    if (!format->stacks) {
+      return Error{ErrorCode::kUnsupported, scope.store->where() + ": layers `" + scope.prefix +
+                                                "`: expected a format that stacks layers, found " +
+                                                std::string(format->name)};
+    }
+    SPINDRIFT_TRY(tall, format->load(scope, size, {}));
+  }
+  std::vector<std::unique_ptr<Linear>> layers;
+  layers.reserve(static_cast<size_t>(count));
+  for (int64_t i = 0; i < count; ++i) layers.push_back(tall->slice(i * out, out));
+  return layers;
 }
 
 }  // namespace spindrift::nn

@@ -5,6 +5,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <vector>
 
 #include "core/exec.h"
 #include "core/result.h"
@@ -77,5 +78,12 @@ enum class Bias : uint8_t { kNone, kRequired, kIfPresent };
 // expected and what was found.
 Result<std::unique_ptr<Linear>> load_linear(const WeightScope& scope, int64_t out, int64_t in,
                                             Bias bias = Bias::kNone);
+
+// Reads `count` linear layers of one size that are stacked in the tensors under `scope`, each with
+// a first dimension of `count` ("...switch_mlp.gate_proj": weight [count, out, in]). A float tensor
+// that has the scope's own name is such a stack, too ("...experts.gate_up_proj", with no leaf). The
+// layers view the tensors in place.
+Result<std::vector<std::unique_ptr<Linear>>> load_stacked(const WeightScope& scope, int64_t count,
+                                                          int64_t out, int64_t in);
 
 }  // namespace spindrift::nn

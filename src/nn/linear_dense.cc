@@ -58,13 +58,17 @@ bool claims(const WeightScope& scope) {
 template <DType kDtype>
 Result<std::unique_ptr<Linear>> load(const WeightScope& scope, LinearSize size,
                                      std::vector<float> bias) {
-  SPINDRIFT_TRY(const TensorView weight, scope.get("weight", kDtype, {size.out, size.in}));
-  return dense_linear(kDtype, weight.bytes, size, std::move(bias));
+  SPINDRIFT_TRY(const TensorView weight, scope.get("weight", kDtype, size.shape(size.in)));
+  return dense_linear(kDtype, weight.bytes, {.out = size.rows(), .in = size.in}, std::move(bias));
 }
 
 template <DType kDtype>
 constexpr LinearFormat describe(std::string_view name, std::string_view expected) {
-  return {.name = name, .expected = expected, .claims = &claims<kDtype>, .load = &load<kDtype>};
+  return {.name = name,
+          .expected = expected,
+          .claims = &claims<kDtype>,
+          .load = &load<kDtype>,
+          .stacks = true};
 }
 
 }  // namespace

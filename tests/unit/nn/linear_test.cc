@@ -178,6 +178,64 @@ TEST(Linear, AddsItsBiasOnlyWhereAsked) {
   EXPECT_EQ(y, (std::vector<float>{0.0F, 0.0F}));
 }
 
+// Three layers [5, 32] of one float type in a stack, and what each of them reads as alone.
+struct StackedLayers {
+  explicit StackedLayers(const std::string& stack_name) {
+    TinyTensor stack{"BF16", {3, 5, 32}, {}};
+    for (int e = 0; e < 3; ++e) {
+      const std::string name = std::to_string(e);
+      testing::add_tiny_linear(checkpoint, name, 5, 32, TinyFormat::kBf16, 3);
+      stack.data += checkpoint.tensors[name + ".weight"].data;
+    }
+    checkpoint.tensors[stack_name] = stack;
+  }
+  TinyCheckpoint checkpoint;
+};
+
+TEST(StackedLinear, EachLayerOfAStackEqualsItselfStoredAlone) {
+  for (const std::string name : {"stack.weight", "stack"}) {
+    const StackedLayers layers(name);
+    const TempDir folder;
+    const auto store = store_of(layers.checkpoint, folder);
+    const auto stack = load_stacked({store.get(), "stack"}, 3, 5, 32).value();
+    ASSERT_EQ(stack.size(), 3U);
+    for (int64_t e = 0; e < 3; ++e) {
+      const auto alone = load_linear({store.get(), std::to_string(e)}, 5, 32).value();
+      const Linear& stacked = *stack[static_cast<size_t>(e)];
+      EXPECT_EQ(stacked.out(), 5);
+      EXPECT_EQ(stacked.bytes(), alone->bytes());
+      std::vector<float> expected(32), found(32);
+      for (int64_t o = 0; o < 5; ++o) {
+        alone->read_row(o, expected);
+        stacked.read_row(o, found);
+        EXPECT_EQ(found, expected) << name << " layer " << e << " row " << o;
+      }
+    }
+    EXPECT_TRUE(store->unread().empty());
+  }
+}
+
+TEST(StackedLinear, RefusesAStackOfAnotherSizeByName) {
+  const StackedLayers layers("stack.weight");
+  const TempDir folder;
+  const auto store = store_of(layers.checkpoint, folder);
+  const auto stack = load_stacked({store.get(), "stack"}, 4, 5, 32);
+  ASSERT_FALSE(stack.ok());
+  EXPECT_NE(stack.error().message.find("stack.weight"), std::string::npos);
+  EXPECT_NE(stack.error().message.find("[4, 5, 32]"), std::string::npos);
+  EXPECT_FALSE(load_stacked({store.get(), "0"}, 3, 5, 32).ok());
+}
+
+TEST(StackedLinear, RefusesFormatsThatStackNothing) {
+  TinyCheckpoint checkpoint;
+  testing::add_tiny_linear(checkpoint, "w", 4, 32, TinyFormat::kNvfp4, 3);
+  const TempDir folder;
+  const auto store = store_of(checkpoint, folder);
+  const auto stack = load_stacked({store.get(), "w"}, 2, 2, 32);
+  ASSERT_FALSE(stack.ok());
+  EXPECT_EQ(stack.error().code, ErrorCode::kUnsupported);
+}
+
 struct BadLinear {
   const char* what;
   std::function<void(std::map<std::string, TinyTensor>&)> change;

@@ -106,7 +106,8 @@ class Maker:
 
     def corpus(self, size):
         texts, total = ["", " ", "\n", "\0", "a"], 0
-        texts += ["\n".join(chr(c) for c in range(low, low + 512) if not 0xD800 <= c < 0xE000) for low in range(0, 0x33000, 512)]
+        if size >= 1e6:  # every code point once
+            texts += ["\n".join(chr(c) for c in range(low, low + 512) if not 0xD800 <= c < 0xE000) for low in range(0, 0x33000, 512)]
         texts += ["a" * 20000 + "b", " " * 5000 + "x", "\r\n" * 3000 + "\r", "ab" * 4000, "1" * 5000]
         while total < size:
             text = self.text()

@@ -92,6 +92,11 @@ Result<std::string> widen_properties(std::string_view expression, std::string_vi
       pos += 2;
       continue;
     }
+    if (escaped == 'd' || escaped == 'D') {
+      out += widened("\\d", *find_delta("Nd"), escaped == 'D');
+      pos += 2;
+      continue;
+    }
     if ((escaped != 'p' && escaped != 'P') || rest.size() < 3 || rest[2] != '{') {
       out += rest.substr(0, 2);
       pos += 2;

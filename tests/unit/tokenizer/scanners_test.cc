@@ -74,6 +74,8 @@ TEST(Regex, KnowsLettersDigitsAndSymbolsOfUnicode16) {
   EXPECT_EQ(matches(R"(\p{^N})", "\U0001E4F9").size(), 0u);
   EXPECT_EQ(matches(R"([\w])", "\U000323AF").size(), 1u);
   EXPECT_EQ(matches(R"(\W)", "\U000323AF").size(), 0u);
+  EXPECT_EQ(matches(R"(\d)", "\U0001E4F9").size(), 1u);
+  EXPECT_EQ(matches(R"(\D)", "\U0001E4F9").size(), 0u);
   EXPECT_EQ(matches(R"(\p{Mn})", "\U0001171E").size(), 0u);  // a spacing mark since Unicode 15
   EXPECT_EQ(matches(R"(\p{Mc})", "\U0001171E").size(), 1u);
   EXPECT_EQ(matches(R"([[:punct:]])", "$+").size(), 2u);

@@ -2,6 +2,7 @@
 // linear layer, must have the rows of its `values` block.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -83,19 +84,21 @@ class FormatPage : public ::testing::TestWithParam<const char*> {};
 TEST_P(FormatPage, ItsExampleHoldsTheValuesItShows) {
   const auto page = testing::repo_dir() / "docs" / "formats" / GetParam();
   testing::SafetensorsBuilder builder;
-  std::string whole_file;
+  std::string whole_file, file_name = "model.safetensors";
   std::vector<std::vector<float>> expected;
   for (const Block& block : fenced_blocks(page)) {
-    if (block.info == "hex file")
+    if (block.info.starts_with("hex file")) {
       whole_file = hex_bytes(block);
-    else if (block.info.starts_with("hex "))
+      if (const size_t name = block.info.find(' ', 4); name != std::string::npos)
+        file_name = block.info.substr(name + 1);
+    } else if (block.info.starts_with("hex "))
       add_tensor(block, builder);
     else if (block.info == "values")
       expected = value_rows(block);
   }
   ASSERT_FALSE(expected.empty());
   const testing::TempDir folder;
-  folder.write("model.safetensors", whole_file.empty() ? builder.file() : whole_file);
+  folder.write(file_name, whole_file.empty() ? builder.file() : whole_file);
   const auto store = open_weights(folder.path());
   ASSERT_TRUE(store.ok()) << store.error().message;
   const WeightScope scope{store.value().get(), "layer"};
@@ -109,9 +112,11 @@ TEST_P(FormatPage, ItsExampleHoldsTheValuesItShows) {
   EXPECT_TRUE(store.value()->unread().empty());
 }
 
-INSTANTIATE_TEST_SUITE_P(Docs, FormatPage, ::testing::Values("safetensors.md", "nvfp4.md"),
+INSTANTIATE_TEST_SUITE_P(Docs, FormatPage,
+                         ::testing::Values("safetensors.md", "nvfp4.md", "torch-bin.md"),
                          [](const auto& page) {
-                           const std::string name = page.param;
+                           std::string name = page.param;
+                           std::replace(name.begin(), name.end(), '-', '_');
                            return name.substr(0, name.find('.'));
                          });
 

@@ -334,6 +334,7 @@ def hostile_objects():
     yield "id_with_view", value(tensor(storage("0", FLOAT, number(6), "cpu", NONE))), "invalid", "found a tuple of 6"
     yield "id_of_module", value(tensor(tuple_(text("module"), FLOAT, text("0"), text("cpu"), number(6)) + PERSID)), "invalid", "found the text `module`"
     yield "id_type_is_text", value(tensor(storage(kind=text("FloatStorage")))), "invalid", "with a storage type"
+    yield "id_type_is_function", value(tensor(storage(kind=global_("collections", "OrderedDict")))), "invalid", "found the global `collections.OrderedDict`"
     yield "id_key_is_number", value(tensor(tuple_(text("storage"), FLOAT, number(0), text("cpu"), number(6)) + PERSID)), "invalid", "with a text as key"
     yield "id_location_is_none", value(tensor(tuple_(text("storage"), FLOAT, text("0"), NONE, number(6)) + PERSID)), "invalid", "with a text as location"
     yield "id_count_negative", value(tensor(storage(count=number(-6)))), "invalid", "a count that is not negative"
@@ -503,6 +504,7 @@ def hostile_legacy():
     yield "legacy_version", legacy(version=PROTO + number(1002) + STOP), "unsupported", "expected 1001, found the integer 1002"
     yield "legacy_version_text", legacy(version=PROTO + text("x") + STOP), "unsupported", "found the text `x`"
     yield "legacy_big_endian", legacy(system=SYSTEM.replace(TRUE, FALSE)), "unsupported", "key `little_endian`: expected True, found False"
+    yield "legacy_system_list", legacy(system=PROTO + numbers(1) + STOP), "invalid", "system: expected a dictionary, found a tuple of 1"
     yield "legacy_system_empty", legacy(system=PROTO + EMPTY_DICT + STOP), "invalid", "a key `little_endian`, found none"
     yield "legacy_system_global", legacy(system=PROTO + global_("os", "system") + STOP), "unsupported", "opcode GLOBAL"
     yield "legacy_global", legacy(global_("os", "system")), "unsupported", "pickle of the object at byte"
@@ -514,6 +516,8 @@ def hostile_legacy():
     keys = PROTO + EMPTY_LIST + MARK + number(77) + APPENDS + STOP
     head = MAGIC + VERSION + SYSTEM + root(old_tensor())
     yield "legacy_key_number", head + keys + struct.pack("<q", 6) + DATA, "invalid", "texts only, found the integer 77"
+    nested = PROTO + EMPTY_LIST + MARK + EMPTY_LIST + APPENDS + STOP
+    yield "legacy_key_list", head + nested + struct.pack("<q", 6) + DATA, "invalid", "texts only, found a list"
     yield "legacy_keys_dict", head + PROTO + EMPTY_DICT + STOP, "invalid", "storage keys: expected a list, found a dictionary"
     yield "legacy_append_to_text", head + PROTO + text("a") + text("b") + APPEND + STOP, "invalid", "a list below the items"
     yield "legacy_keys_global", head + PROTO + global_("os", "system") + STOP, "unsupported", "opcode GLOBAL"
@@ -530,6 +534,7 @@ def hostile_legacy():
     yield "legacy_view_outside", legacy(old_tensor(view)), "corrupt", "first 3 and count 4 of 6"
     view = tuple_(text("78"), number(-1), number(4))
     yield "legacy_view_negative", legacy(old_tensor(view)), "corrupt", "first -1"
+    yield "legacy_view_of_two", legacy(old_tensor(tuple_(text("78"), number(0)))), "invalid", "a view (key, first, count)"
     yield "legacy_view_number", legacy(old_tensor(number(1))), "invalid", "a view (key, first, count)"
     view = tuple_(text("78"), number(3), number(3))
     yield "legacy_tensor_outside_view", legacy(old_tensor(view)), "corrupt", "inside its storage of 3 elements"

@@ -8,10 +8,13 @@
 #include <set>
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "io/crc32.h"
 #include "io/file.h"
 #include "io/mmap_file.h"
+#include "io/pickle.h"
 #include "io/torch_bin.h"
 #include "io/weight_store.h"
 #include "support/opened_files.h"
@@ -108,45 +111,61 @@ std::string central_header(std::string_view name, uint32_t crc, uint64_t size, u
          std::string(name);
 }
 
-// Writes a tensor of `elements` halves that are not stored on the disk, under a wrong checksum.
-std::filesystem::path write_sparse(const TempDir& dir, uint64_t elements) {
-  const std::string pickle =
-      std::string("\x80\x02}X\x01\0\0\0w", 9) + "ctorch._utils\n_rebuild_tensor_v2\n((" +
-      std::string("X\x07\0\0\0storage", 12) + "ctorch\nHalfStorage\n" +
-      std::string("X\x01\0\0\0", 5) + "0" + std::string("X\x03\0\0\0", 5) + "cpu" + "J" +
-      little(elements, 4) + "tQ" + std::string("K\0J", 3) + little(elements, 4) +
-      "\x85K\x01\x85\x89" + "ccollections\nOrderedDict\n)RtRs.";
-  const uint32_t pickle_crc = crc32(std::as_bytes(std::span(pickle)));
-  const uint32_t version_crc = crc32(std::as_bytes(std::span("3\n", 2)));
-  const uint64_t bytes = elements * 2;
-  std::string head = local_header("m/data.pkl", pickle_crc, pickle.size()) + pickle;
-  const uint64_t version_at = head.size();
-  head += local_header("m/version", version_crc, 2) + "3\n";
-  const uint64_t data_at = head.size();
-  head += local_header("m/data/0", 1, bytes);
-  const std::string directory = central_header("m/data.pkl", pickle_crc, pickle.size(), 0) +
-                                central_header("m/version", version_crc, 2, version_at) +
-                                central_header("m/data/0", 1, bytes, data_at);
-  const uint64_t directory_at = head.size() + bytes;
-  const std::string end = little(0x06054B50, 4) + little(0, 4) + little(3, 2) + little(3, 2) +
-                          little(directory.size(), 4) + little(directory_at, 4) + little(0, 2);
-  const auto path = dir.write("pytorch_model.bin", head);
-  std::filesystem::resize_file(path, directory_at);
+// Writes a zip of whole entries and, behind them, one whose data is a hole and its checksum wrong.
+void write_sparse(const std::filesystem::path& path,
+                  const std::vector<std::pair<std::string, std::string>>& entries,
+                  std::string_view hole, uint64_t hole_bytes) {
+  std::string head, directory;
+  for (const auto& [name, data] : entries) {
+    const uint32_t crc = crc32(std::as_bytes(std::span(data)));
+    directory += central_header(name, crc, data.size(), head.size());
+    head += local_header(name, crc, data.size()) + data;
+  }
+  directory += central_header(hole, 1, hole_bytes, head.size());
+  head += local_header(hole, 1, hole_bytes);
+  const uint64_t count = entries.size() + 1;
+  const std::string end = little(0x06054B50, 4) + little(0, 4) + little(count, 2) +
+                          little(count, 2) + little(directory.size(), 4) +
+                          little(head.size() + hole_bytes, 4) + little(0, 2);
+  std::ofstream(path, std::ios::binary) << head;
+  std::filesystem::resize_file(path, head.size() + hole_bytes);
   std::ofstream(path, std::ios::binary | std::ios::app) << directory << end;
-  return path;
+}
+
+// A tensor of so many halves, none of them stored on the disk.
+void write_sparse_tensor(const std::filesystem::path& path, uint64_t elements) {
+  const auto text = [](std::string_view t) {
+    return std::string("X").append(little(t.size(), 4)).append(t);
+  };
+  const std::string pickle = "\x80\x02}" + text("w") + "ctorch._utils\n_rebuild_tensor_v2\n((" +
+                             text("storage") + "ctorch\nHalfStorage\n" + text("0") + text("cpu") +
+                             "J" + little(elements, 4) + "tQJ" + little(0, 4) + "J" +
+                             little(elements, 4) + "\x85K\x01\x85\x89" +
+                             "ccollections\nOrderedDict\n)RtRs.";
+  write_sparse(path, {{"m/data.pkl", pickle}, {"m/version", "3\n"}}, "m/data/0", 2 * elements);
 }
 
 TEST(TorchBinReads, TheChecksumsOfASmallFileAndNotTheDataOfALargeOne) {
   const TempDir dir;
-  write_sparse(dir, 1024);
+  write_sparse_tensor(dir / "pytorch_model.bin", 1024);
   const auto small = open_weights(dir.path());
   ASSERT_FALSE(small.ok());
   EXPECT_THAT(small.error().message,
               HasSubstr("record `m/data/0`: expected bytes with the checksum"));
-  write_sparse(dir, 40 * 1024 * 1024);
+  write_sparse_tensor(dir / "pytorch_model.bin", 40 * 1024 * 1024);
   const auto large = open_weights(dir.path());
   ASSERT_TRUE(large.ok()) << large.error().message;
   EXPECT_EQ(large.value()->total_bytes(), 80 * 1024 * 1024);
+}
+
+TEST(TorchBinReads, NoPickleBeyondTheLimit) {
+  const TempDir dir;
+  write_sparse(dir / "pytorch_model.bin", {{"m/version", "3\n"}}, "m/data.pkl",
+               static_cast<uint64_t>(kMaxPickleBytes) + 1);
+  const Error error = open_weights(dir.path()).error();
+  EXPECT_EQ(error.code, ErrorCode::kLimit);
+  EXPECT_THAT(error.message,
+              HasSubstr("record `m/data.pkl`: expected at most 16777216 bytes, found 16777217"));
 }
 
 }  // namespace

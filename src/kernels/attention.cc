@@ -27,6 +27,7 @@ HWY_BEFORE_NAMESPACE();
 namespace spindrift::kernels::HWY_NAMESPACE {
 namespace {
 
+constexpr int kValueRows = HWY_CAP_GE512 ? 6 : HWY_CAP_GE256 ? 3 : 2;
 constexpr int64_t kValueChunk = 64;  // positions whose values stay in the first-level cache
 
 // The scores of one call: a line for each (row, query head), then one denominator for each.
@@ -88,26 +89,27 @@ class QueryList {
 template <class Source>
 void ScoreKeys(const Source& source, const SharedKeys& shared, std::span<const AttentionRow> rows,
                const AttentionShape& shape, const Scores& scores) {
-  alignas(64) float acc[kTileRows * kBlockColumns * 16] = {};
+  alignas(64) float acc[kMaxTileRows * kBlockColumns * 16] = {};
   const int64_t dim = shape.head_dim;
   const int64_t whole = dim / 16 * 16;
   const Epilogue epilogue{.scale = shape.scale};
+  NoPrefetch none;
   for (int64_t key = 0; key < shared.keys.count; key += kBlockColumns) {
     const int64_t end = std::min<int64_t>(key + kBlockColumns, shared.keys.count);
     const Position at = shared.keys.first + key;
     QueryList list(shared, shape.group, at, shared.keys.first + end);
     int64_t left = list.count();
-    int64_t tiles = (left + kTileRows - 1) / kTileRows;
+    int64_t tiles = (left + kMaxTileRows - 1) / kMaxTileRows;
     for (; tiles > 0; --tiles) {
       const int height = static_cast<int>(left / tiles);
       left -= height;
-      Query query[kTileRows];
-      const float* inputs[kTileRows];
+      Query query[kMaxTileRows];
+      const float* inputs[kMaxTileRows];
       for (int i = 0; i < height; ++i) {
         list.next(query[i]);
         inputs[i] = rows[query[i].row].q + query[i].head * dim;
       }
-      AccumulateRows(source, key, end, height, inputs, 0, whole, true, acc);
+      AccumulateTile(source, key, end, height, inputs, 0, whole, true, acc, none);
       if (whole < dim) AccumulateTail(source, key, end, height, inputs, whole, dim, acc);
       for (int i = 0; i < height; ++i) {
         HWY_ALIGN float out[kBlockColumns];
@@ -280,15 +282,15 @@ void SumValues(const uint8_t* values, const SharedKeys& shared, std::span<const 
     while (more) {
       // As many queries as fit a tile and see the same positions.
       const Query lead = query;
-      const float* e[kTileRows];
-      float* out[kTileRows];
+      const float* e[kValueRows];
+      float* out[kValueRows];
       int height = 0;
       do {
         e[height] = scores.line(query.row, query.head) + query.slot;
         out[height] = rows[query.row].out + query.head * dim;
         ++height;
         more = list.next(query);
-      } while (more && height < kTileRows && query.first == lead.first && query.last == lead.last);
+      } while (more && height < kValueRows && query.first == lead.first && query.last == lead.last);
       AddValues<Element>(height, values + (lead.first - shared.keys.first) * stride, stride,
                          lead.last - lead.first, dim, e, out);
     }

@@ -6,8 +6,10 @@
 #define SPINDRIFT_KERNELS_DENSE_SOURCE_INL_H_
 #endif
 
+#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "core/bf16.h"
@@ -70,14 +72,22 @@ template <class Element>
 class DenseSource {
  public:
   using Cursor = const uint8_t*;
-  static constexpr int kDirectRows = kTileRows;
+  static constexpr int kTileRows = WideTiles::kTileRows;
+  static constexpr int kPackRows = 4;
+  static constexpr int kFetchSteps = static_cast<int>(64 / (16 * Element::kBytes));
+  HWY_INLINE void fetch(const Cursor& at, int64_t step, int columns) const {
+    hwy::Prefetch(at + step * 16 * Element::kBytes + std::max<int64_t>(columns, ahead_) * stride_);
+  }
+  static constexpr int tile_columns(int rows) { return WideTiles::tile_columns(rows); }
 
   // Column c starts `stride` elements after column c - 1.
   DenseSource(const std::byte* data, int64_t stride)
-      : data_(reinterpret_cast<const uint8_t*>(data)), stride_(stride * Element::kBytes) {}
+      : data_(reinterpret_cast<const uint8_t*>(data)),
+        stride_(stride * Element::kBytes),
+        ahead_(columns_ahead(stride_)) {}
   HWY_INLINE Cursor cursor(int64_t c) const { return data_ + c * stride_; }
-  HWY_INLINE Vec16 load(const Cursor& at, int64_t k) const {
-    return Element::load(at + k * Element::kBytes);
+  HWY_INLINE Vec16 load(const Cursor& at, int64_t step) const {
+    return Element::load(at + step * 16 * Element::kBytes);
   }
   HWY_INLINE Vec16 load_x(const float* x) const { return Load16(x); }
   HWY_INLINE Vec16 natural(Vec16 v) const { return v; }
@@ -89,10 +99,15 @@ class DenseSource {
     for (int64_t i = 0; i < count; i += 16)
       Store16(Element::load(at + i * Element::kBytes), out + i);
   }
+  HWY_INLINE void prefetch(int64_t c, int64_t k, int64_t count) const {
+    const uint8_t* at = data_ + c * stride_ + k * Element::kBytes;
+    for (int64_t i = 0; i < count * Element::kBytes; i += 64) hwy::Prefetch(at + i);
+  }
 
  private:
   const uint8_t* data_;
   int64_t stride_;
+  int64_t ahead_;
 };
 
 using F32Source = DenseSource<F32Element>;

@@ -122,6 +122,15 @@ HWY_INLINE Vec16 Fma16(Vec16 a, Vec16 b, Vec16 c) {
   return c;
 }
 
+// Stops the compiler from loading the same memory again for each use of a value.
+HWY_INLINE void KeepInRegisters(Vec16& a) {
+#if HWY_ARCH_X86
+  for (int i = 0; i < kRegs; ++i) asm("" : "+v"(a.v[i].raw));
+#else
+  static_cast<void>(a);
+#endif
+}
+
 // Folds sixteen lanes to one register: 16 -> kLanes, by halves.
 HWY_INLINE Floats FoldRegisters(Vec16 a) {
   for (int half = kRegs / 2; half > 0; half /= 2) {

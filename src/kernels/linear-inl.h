@@ -3,10 +3,13 @@
 // were expanded before.
 //
 // A Source has
-//   Cursor cursor(int64_t c)             where column c starts
-//   Vec16 load(const Cursor&, int64_t k)  sixteen weights from k on (k % 16 == 0)
+//   kTileRows, tile_columns(rows)         the tiles that suit it
+//   Cursor cursor(int64_t c)              where column c starts
+//   Vec16 load(const Cursor&, int64_t s)  the sixteen weights of step s: inputs 16 s and on
 //   Vec16 load_x(const float*)            sixteen inputs in the lane order of load()
 //   Vec16 natural(Vec16)                  from the lane order of load() to ascending lanes
+//   kFetchSteps, fetch(cursor, s, tile)   steps in a cache line of weights (0: fetch nothing), and
+//                                         fetches step s of a column at least `tile` further on
 //   float scalar(int64_t c, int64_t k)    one weight
 #if defined(SPINDRIFT_KERNELS_LINEAR_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SPINDRIFT_KERNELS_LINEAR_INL_H_
@@ -30,21 +33,36 @@
 HWY_BEFORE_NAMESPACE();
 namespace spindrift::kernels::HWY_NAMESPACE {
 
-// Rows of a register tile, and its columns for so many rows: what the registers hold.
+// Tiles of a source whose weights are cheap to load: as many columns as the registers leave.
 #if HWY_CAP_GE512
-inline constexpr int kTileRows = 6;
-constexpr int tile_columns(int rows) { return rows <= 3 ? 8 : 4; }
+inline constexpr int kMaxTileRows = 8;
+struct WideTiles {
+  static constexpr int kTileRows = 8;
+  static constexpr int tile_columns(int rows) { return rows <= 3 ? 8 : rows <= 6 ? 4 : 2; }
+};
 #elif HWY_CAP_GE256
-inline constexpr int kTileRows = 3;
-constexpr int tile_columns(int rows) { return rows == 1 ? 4 : 2; }
+inline constexpr int kMaxTileRows = 3;
+struct WideTiles {
+  static constexpr int kTileRows = 3;
+  static constexpr int tile_columns(int rows) { return rows == 1 ? 4 : 2; }
+};
 #else
-inline constexpr int kTileRows = 2;
-constexpr int tile_columns(int rows) { return rows == 1 ? 2 : 1; }
+inline constexpr int kMaxTileRows = 2;
+struct WideTiles {
+  static constexpr int kTileRows = 2;
+  static constexpr int tile_columns(int rows) { return rows == 1 ? 2 : 1; }
+};
 #endif
 
-inline constexpr int kBlockColumns = 16;  // columns that are accumulated and folded together
-inline constexpr int kBlockRows = 64;     // rows that share one expansion of the weights
-inline constexpr int64_t kPanelK = 512;   // inputs of an expanded panel
+inline constexpr int kBlockColumns = 16;      // columns that are accumulated and folded together
+inline constexpr int kBlockRows = 64;         // rows that share one expansion of the weights
+inline constexpr int64_t kPanelK = 512;       // inputs of an expanded panel
+inline constexpr int64_t kPanelStride = 528;  // columns start in different cache sets
+
+// How many columns ahead weights are fetched: about a page, or one tile when that is more.
+HWY_INLINE int64_t columns_ahead(int64_t column_bytes) {
+  return (4096 + column_bytes - 1) / std::max<int64_t>(column_bytes, 1);
+}
 
 // Partial sums of a block: [row][column][lane].
 struct alignas(64) Accumulators {
@@ -52,7 +70,7 @@ struct alignas(64) Accumulators {
   float lanes[kBlockRows * kBlockColumns * 16];
 };
 
-// Adds inputs [k0, k1) of `rows` rows and `columns` columns to acc; (k1 - k0) % 16 == 0.
+// Adds inputs [k0, k1) of kRows rows and kColumns columns to acc; (k1 - k0) % 16 == 0.
 template <class Source, int kRows, int kColumns>
 HWY_INLINE void Tile(const Source& source, int64_t first_column, int64_t last_column,
                      const float* const* x, int64_t k0, int64_t k1, bool start, float* acc) {
@@ -72,15 +90,26 @@ HWY_INLINE void Tile(const Source& source, int64_t first_column, int64_t last_co
       sums[r][c] = start ? Zero16() : Load16(acc + (r * kBlockColumns + c) * 16);
     }
   }
-  for (int64_t k = k0; k < k1; k += 16) {
-    Vec16 w[kColumns];
+  const int64_t steps = k1 / 16;
+  for (int64_t step = k0 / 16; step < steps;) {
+    // Memory is not read in order here, so the tile after this one is fetched by hand.
+    if constexpr (Source::kFetchSteps > 0) {
 #pragma GCC unroll 16
-    for (int c = 0; c < kColumns; ++c) w[c] = source.load(cursors[c], k);
+      for (int c = 0; c < kColumns; ++c) source.fetch(cursors[c], step, kColumns);
+    }
+    const int64_t stop =
+        Source::kFetchSteps > 0 ? std::min<int64_t>(step + Source::kFetchSteps, steps) : steps;
+    for (; step < stop; ++step) {
+      Vec16 w[kColumns];
 #pragma GCC unroll 16
-    for (int r = 0; r < kRows; ++r) {
-      const Vec16 in = source.load_x(inputs[r] + k);
+      for (int c = 0; c < kColumns; ++c) w[c] = source.load(cursors[c], step);
 #pragma GCC unroll 16
-      for (int c = 0; c < kColumns; ++c) sums[r][c] = Fma16(in, w[c], sums[r][c]);
+      for (int r = 0; r < kRows; ++r) {
+        Vec16 in = source.load_x(inputs[r] + step * 16);
+        KeepInRegisters(in);
+#pragma GCC unroll 16
+        for (int c = 0; c < kColumns; ++c) sums[r][c] = Fma16(in, w[c], sums[r][c]);
+      }
     }
   }
 #pragma GCC unroll 16
@@ -90,51 +119,61 @@ HWY_INLINE void Tile(const Source& source, int64_t first_column, int64_t last_co
   }
 }
 
-template <class Source, int kRows>
+// Nothing to fetch ahead.
+struct NoPrefetch {
+  HWY_INLINE void step() const {}
+};
+
+template <class Source, int kRows, class Prefetch>
 HWY_NOINLINE void TileRow(const Source& source, int64_t first, int64_t last, const float* const* x,
-                          int64_t k0, int64_t k1, bool start, float* acc) {
-  constexpr int kColumns = tile_columns(kRows);
+                          int64_t k0, int64_t k1, bool start, float* acc, Prefetch& prefetch) {
+  constexpr int kColumns = Source::tile_columns(kRows);
   for (int64_t c = first; c < last; c += kColumns) {
+    prefetch.step();
     Tile<Source, kRows, kColumns>(source, c, last - 1, x, k0, k1, start, acc + (c - first) * 16);
   }
 }
 
-// Adds inputs [k0, k1) of `rows` rows (at most kTileRows) and columns [first, last) (at most
-// kBlockColumns) to acc, whole steps of 16 only.
-template <class Source>
-HWY_INLINE void AccumulateRows(const Source& source, int64_t first, int64_t last, int rows,
+// Adds inputs [k0, k1) of `rows` rows (at most Source::kTileRows) and columns [first, last) (at
+// most kBlockColumns) to acc, whole steps of 16 only.
+template <class Source, class Prefetch>
+HWY_INLINE void AccumulateTile(const Source& source, int64_t first, int64_t last, int rows,
                                const float* const* x, int64_t k0, int64_t k1, bool start,
-                               float* acc) {
+                               float* acc, Prefetch& prefetch) {
+#define SPINDRIFT_TILE_ROWS(n)                                                                   \
+  case n:                                                                                        \
+    if constexpr (n <= Source::kTileRows) {                                                      \
+      return TileRow<Source, n, Prefetch>(source, first, last, x, k0, k1, start, acc, prefetch); \
+    }                                                                                            \
+    break;
   switch (rows) {
-    case 1:
-      return TileRow<Source, 1>(source, first, last, x, k0, k1, start, acc);
-    case 2:
-      return TileRow<Source, 2>(source, first, last, x, k0, k1, start, acc);
-#if HWY_CAP_GE256
-    case 3:
-      return TileRow<Source, 3>(source, first, last, x, k0, k1, start, acc);
-#endif
-#if HWY_CAP_GE512
-    case 4:
-      return TileRow<Source, 4>(source, first, last, x, k0, k1, start, acc);
-    case 5:
-      return TileRow<Source, 5>(source, first, last, x, k0, k1, start, acc);
-    case 6:
-      return TileRow<Source, 6>(source, first, last, x, k0, k1, start, acc);
-#endif
+    SPINDRIFT_TILE_ROWS(1)
+    SPINDRIFT_TILE_ROWS(2)
+    SPINDRIFT_TILE_ROWS(3)
+    SPINDRIFT_TILE_ROWS(4)
+    SPINDRIFT_TILE_ROWS(5)
+    SPINDRIFT_TILE_ROWS(6)
+    SPINDRIFT_TILE_ROWS(7)
+    SPINDRIFT_TILE_ROWS(8)
     default:
-      __builtin_unreachable();
+      break;
   }
+#undef SPINDRIFT_TILE_ROWS
+  __builtin_unreachable();
 }
 
+constexpr int tile_count(int rows, int tile_rows) { return (rows + tile_rows - 1) / tile_rows; }
+
 // The same for any number of rows, in tiles of nearly equal height.
-template <class Source>
+template <class Source, class Prefetch>
 HWY_INLINE void Accumulate(const Source& source, int64_t first, int64_t last, int rows,
-                           const float* const* x, int64_t k0, int64_t k1, bool start, float* acc) {
-  const int tiles = (rows + kTileRows - 1) / kTileRows;
+                           const float* const* x, int64_t k0, int64_t k1, bool start, float* acc,
+                           Prefetch& prefetch) {
+  const int tiles = tile_count(rows, Source::kTileRows);
   for (int t = 0, r = 0; t < tiles; ++t) {
     const int height = (rows - r) / (tiles - t);
-    AccumulateRows(source, first, last, height, x + r, k0, k1, start, acc + r * kBlockColumns * 16);
+    AccumulateTile(source, first, last, height, x + r, k0, k1, start, acc + r * kBlockColumns * 16,
+                   prefetch);
     r += height;
   }
 }
@@ -187,10 +226,20 @@ void Finish(const Source& source, const float* acc, const Epilogue& epilogue, in
 class PanelSource {
  public:
   using Cursor = const float*;
+#if HWY_CAP_GE512
+  static constexpr int kTileRows = 6;
+#else
+  static constexpr int kTileRows = WideTiles::kTileRows;
+#endif
+  static constexpr int tile_columns(int rows) { return WideTiles::tile_columns(rows); }
+  static constexpr int kFetchSteps = 0;
+
   PanelSource(const float* panel, int64_t first_column, int64_t k)
       : panel_(panel), first_column_(first_column), k_(k) {}
-  HWY_INLINE Cursor cursor(int64_t c) const { return panel_ + (c - first_column_) * kPanelK - k_; }
-  HWY_INLINE Vec16 load(const Cursor& at, int64_t k) const { return Load16(at + k); }
+  HWY_INLINE Cursor cursor(int64_t c) const {
+    return panel_ + (c - first_column_) * kPanelStride - k_;
+  }
+  HWY_INLINE Vec16 load(const Cursor& at, int64_t step) const { return Load16(at + step * 16); }
   HWY_INLINE Vec16 load_x(const float* x) const { return Load16(x); }
   HWY_INLINE Vec16 natural(Vec16 v) const { return v; }
 
@@ -200,22 +249,33 @@ class PanelSource {
   int64_t k_;
 };
 
-// Up to Source::kDirectRows rows: every weight is expanded into registers, where all rows use it.
+// A source whose inputs were brought into its lane order before.
 template <class Source>
-void LinearDirect(const Source& source, int64_t in, InRows x, OutRows y, Columns columns,
-                  const Epilogue& epilogue) {
-  alignas(64) float acc[kTileRows * kBlockColumns * 16];
+class PackedSource : public Source {
+ public:
+  explicit PackedSource(const Source& source) : Source(source) {}
+  HWY_INLINE Vec16 load_x(const float* x) const { return Load16(x); }
+};
+
+inline constexpr int kDirectRows = 16;  // most rows of LinearDirect
+
+// Few rows: every weight is expanded into registers, where all rows of a tile use it.
+template <class Source>
+void LinearDirect(const Source& source, int64_t in, const float* const* inputs, InRows x, OutRows y,
+                  Columns columns, const Epilogue& epilogue) {
+  alignas(64) float acc[kDirectRows * kBlockColumns * 16];
   const int rows = static_cast<int>(x.size());
   const int64_t whole = in / 16 * 16;
   // The inputs of one pass stay in the first-level cache.
   const int64_t step = std::max<int64_t>(6144 / rows / 16 * 16, 512);
-  std::memset(acc, 0, sizeof(acc));
+  std::memset(acc, 0, static_cast<size_t>(rows) * kBlockColumns * 16 * sizeof(float));
+  NoPrefetch none;
   for (int64_t c = columns.first; c < columns.last; c += kBlockColumns) {
     const int64_t end = std::min(c + kBlockColumns, columns.last);
     int64_t k = 0;
     do {
       const int64_t next = std::min(k + step, whole);
-      AccumulateRows(source, c, end, rows, x.data(), k, next, k == 0, acc);
+      Accumulate(source, c, end, rows, inputs, k, next, k == 0, acc, none);
       k = next;
     } while (k < whole);
     if (whole < in) AccumulateTail(source, c, end, rows, x.data(), whole, in, acc);
@@ -225,17 +285,70 @@ void LinearDirect(const Source& source, int64_t in, InRows x, OutRows y, Columns
   }
 }
 
+// The same on copies of the inputs, aligned and in the lane order of the source: worth it when many
+// columns use them. At most kPackedFloats of them.
+inline constexpr int64_t kPackedFloats = 32768;
+
+template <class Source>
+void LinearPacked(const Source& source, int64_t in, InRows x, OutRows y, Columns columns,
+                  const Epilogue& epilogue) {
+  alignas(64) float packed[kPackedFloats];
+  const int64_t whole = in / 16 * 16;
+  const float* inputs[kDirectRows];
+  for (size_t r = 0; r < x.size(); ++r) {
+    float* row = packed + static_cast<int64_t>(r) * whole;
+    for (int64_t k = 0; k < whole; k += 16) Store16(source.load_x(x[r] + k), row + k);
+    inputs[r] = row;
+  }
+  LinearDirect(PackedSource<Source>(source), in, inputs, x, y, columns, epilogue);
+}
+
+// Up to kDirectRows rows.
+template <class Source>
+HWY_INLINE void LinearFew(const Source& source, int64_t in, InRows x, OutRows y, Columns columns,
+                          const Epilogue& epilogue) {
+  const auto rows = static_cast<int64_t>(x.size());
+  if (rows >= Source::kPackRows && rows * in <= kPackedFloats &&
+      columns.last - columns.first >= 64) {
+    LinearPacked(source, in, x, y, columns, epilogue);
+  } else {
+    LinearDirect(source, in, x.data(), x, y, columns, epilogue);
+  }
+}
+
+// Fetches the weights of the next panel, a few columns before each tile of the current one.
+template <class Source>
+class PanelPrefetch {
+ public:
+  PanelPrefetch(const Source& source, int64_t c, int64_t last, int64_t k, int64_t count, int steps)
+      : source_(source), c_(c), last_(last), k_(k), count_(count), steps_(steps) {}
+  HWY_INLINE void step() {
+    const int64_t left = last_ - c_;
+    const int64_t now = (left + steps_ - 1) / steps_;
+    for (int64_t i = 0; i < now; ++i) source_.prefetch(c_++, k_, count_);
+    if (steps_ > 1) --steps_;
+  }
+
+ private:
+  const Source& source_;
+  int64_t c_, last_, k_, count_;
+  int steps_;
+};
+
 // Many rows: weights are expanded into a panel that up to kBlockRows rows read from the cache.
-// Source::expand(c, k, count, out) writes `count` (a multiple of 16) weights of column c from k on.
+// Source::expand(c, k, count, out) writes `count` (a multiple of 16) weights of column c from k on;
+// Source::prefetch(c, k, count) fetches them.
 template <class Source>
 void LinearPanel(const Source& source, int64_t in, InRows x, OutRows y, Columns columns,
                  const Epilogue& epilogue) {
   Accumulators acc;
-  alignas(64) float panel[kBlockColumns * kPanelK];
+  alignas(64) float panel[kBlockColumns * kPanelStride];
   const int64_t whole = in / 16 * 16;
   std::memset(acc.lanes, 0, sizeof(acc.lanes));
+  std::memset(panel, 0, sizeof(panel));
   for (size_t row = 0; row < x.size(); row += kBlockRows) {
     const int rows = static_cast<int>(std::min<size_t>(kBlockRows, x.size() - row));
+    const int steps = tile_count(rows, PanelSource::kTileRows) * 4;
     const float* const* inputs = x.data() + row;
     for (int64_t c = columns.first; c < columns.last; c += kBlockColumns) {
       const int64_t end = std::min(c + kBlockColumns, columns.last);
@@ -243,9 +356,15 @@ void LinearPanel(const Source& source, int64_t in, InRows x, OutRows y, Columns 
       do {
         const int64_t next = std::min(k + kPanelK, whole);
         for (int64_t i = c; i < end; ++i) {
-          source.expand(i, k, next - k, panel + (i - c) * kPanelK);
+          source.expand(i, k, next - k, panel + (i - c) * kPanelStride);
         }
-        Accumulate(PanelSource(panel, c, k), c, end, rows, inputs, k, next, k == 0, acc.lanes);
+        const bool more = next < whole;  // of these columns
+        const int64_t next_k = more ? next : 0;
+        PanelPrefetch<Source> prefetch(source, more ? c : end,
+                                       more ? end : std::min(end + kBlockColumns, columns.last),
+                                       next_k, std::min(kPanelK, whole - next_k), steps);
+        Accumulate(PanelSource(panel, c, k), c, end, rows, inputs, k, next, k == 0, acc.lanes,
+                   prefetch);
         k = next;
       } while (k < whole);
       if (whole < in) AccumulateTail(source, c, end, rows, inputs, whole, in, acc.lanes);
@@ -254,17 +373,6 @@ void LinearPanel(const Source& source, int64_t in, InRows x, OutRows y, Columns 
                y[row + static_cast<size_t>(r)]);
       }
     }
-  }
-}
-
-template <class Source>
-HWY_INLINE void Linear(const Source& source, int64_t in, InRows x, OutRows y, Columns columns,
-                       const Epilogue& epilogue) {
-  if (x.empty()) return;
-  if (x.size() <= static_cast<size_t>(Source::kDirectRows)) {
-    LinearDirect(source, in, x, y, columns, epilogue);
-  } else {
-    LinearPanel(source, in, x, y, columns, epilogue);
   }
 }
 

@@ -17,10 +17,19 @@ HWY_BEFORE_NAMESPACE();
 namespace spindrift::kernels::HWY_NAMESPACE {
 namespace {
 
+// Beyond, expanding weights once for all rows costs less than once for each tile.
+constexpr size_t kDenseDirectRows = HWY_CAP_GE512 ? 16 : 6;
+
 template <class Source>
 void LinearDense(const DenseMatrix& w, InRows x, OutRows y, Columns columns,
                  const Epilogue& epilogue) {
-  Linear(Source(w.bytes.data(), w.in), w.in, x, y, columns, epilogue);
+  if (x.empty()) return;
+  const Source source(w.bytes.data(), w.in);
+  if (x.size() <= kDenseDirectRows) {
+    LinearFew(source, w.in, x, y, columns, epilogue);
+  } else {
+    LinearPanel(source, w.in, x, y, columns, epilogue);
+  }
 }
 
 }  // namespace

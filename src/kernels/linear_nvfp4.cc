@@ -4,8 +4,10 @@
 #define HWY_TARGET_INCLUDE "kernels/linear_nvfp4.cc"
 #include <hwy/foreach_target.h>
 //
+#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
+#include <algorithm>
 #include <cstring>
 
 #include "kernels/contract.h"
@@ -53,6 +55,10 @@ HWY_INLINE Vec16 Decode(const uint8_t* codes, const uint8_t* scale) {
   return Deinterleave(DecodeInterleaved(codes, scale));
 }
 
+// Decoding takes registers and address arithmetic, so tiles are narrower than the dense ones.
+constexpr int nvfp4_columns(int rows) { return rows <= 6 ? 4 : 2; }
+constexpr size_t kNvfp4DirectRows = 16;
+
 #elif HWY_TARGET == HWY_AVX2
 
 // Eight codes from four bytes: the magnitude by the low three bits, the sign from bit 3, which the
@@ -76,6 +82,9 @@ HWY_INLINE Vec16 Decode(const uint8_t* codes, const uint8_t* scale) {
   return r;
 }
 
+constexpr int nvfp4_columns(int rows) { return rows == 1 ? 4 : rows == 2 ? 2 : 1; }
+constexpr size_t kNvfp4DirectRows = 6;
+
 #else
 
 HWY_INLINE Vec16 Decode(const uint8_t* codes, const uint8_t* scale) {
@@ -88,6 +97,9 @@ HWY_INLINE Vec16 Decode(const uint8_t* codes, const uint8_t* scale) {
   return Load16(values);
 }
 
+constexpr int nvfp4_columns(int rows) { return WideTiles::tile_columns(rows); }
+constexpr size_t kNvfp4DirectRows = 1;
+
 #endif
 
 class Nvfp4Source {
@@ -96,24 +108,33 @@ class Nvfp4Source {
     const uint8_t* codes;
     const uint8_t* scales;
   };
-  static constexpr int kDirectRows = kTileRows < 3 ? 1 : kTileRows / 2;
+  static constexpr int kTileRows = WideTiles::kTileRows;
+  static constexpr int kPackRows = 2;
+  static constexpr int kFetchSteps = 8;  // a cache line of codes
+  HWY_INLINE void fetch(const Cursor& at, int64_t step, int columns) const {
+    const int64_t ahead = std::max<int64_t>(columns, ahead_);
+    hwy::Prefetch(at.codes + step * 8 + ahead * (in_ / 2));
+    hwy::Prefetch(at.scales + step + ahead * (in_ / 16));
+  }
+  static constexpr int tile_columns(int rows) { return nvfp4_columns(rows); }
 
   explicit Nvfp4Source(const Nvfp4Matrix& w)
       : codes_(reinterpret_cast<const uint8_t*>(w.codes.data())),
         scales_(reinterpret_cast<const uint8_t*>(w.scales.data())),
-        in_(w.in) {}
+        in_(w.in),
+        ahead_(columns_ahead(in_ / 2)) {}
   HWY_INLINE Cursor cursor(int64_t c) const {
     return {codes_ + c * (in_ / 2), scales_ + c * (in_ / 16)};
   }
 #if HWY_TARGET == HWY_AVX3
-  HWY_INLINE Vec16 load(const Cursor& at, int64_t k) const {
-    return DecodeInterleaved(at.codes + k / 2, at.scales + k / 16);
+  HWY_INLINE Vec16 load(const Cursor& at, int64_t step) const {
+    return DecodeInterleaved(at.codes + step * 8, at.scales + step);
   }
   HWY_INLINE Vec16 load_x(const float* x) const { return Interleave(Load16(x)); }
   HWY_INLINE Vec16 natural(Vec16 v) const { return Deinterleave(v); }
 #else
-  HWY_INLINE Vec16 load(const Cursor& at, int64_t k) const {
-    return Decode(at.codes + k / 2, at.scales + k / 16);
+  HWY_INLINE Vec16 load(const Cursor& at, int64_t step) const {
+    return Decode(at.codes + step * 8, at.scales + step);
   }
   HWY_INLINE Vec16 load_x(const float* x) const { return Load16(x); }
   HWY_INLINE Vec16 natural(Vec16 v) const { return v; }
@@ -129,16 +150,28 @@ class Nvfp4Source {
       Store16(Decode(at.codes + (k + i) / 2, at.scales + (k + i) / 16), out + i);
     }
   }
+  HWY_INLINE void prefetch(int64_t c, int64_t k, int64_t count) const {
+    const Cursor at = cursor(c);
+    for (int64_t i = 0; i < count / 2; i += 64) hwy::Prefetch(at.codes + k / 2 + i);
+    for (int64_t i = 0; i < count / 16; i += 64) hwy::Prefetch(at.scales + k / 16 + i);
+  }
 
  private:
   const uint8_t* codes_;
   const uint8_t* scales_;
   int64_t in_;
+  int64_t ahead_;
 };
 
 void LinearNvfp4(const Nvfp4Matrix& w, InRows x, OutRows y, Columns columns,
                  const Epilogue& epilogue) {
-  Linear(Nvfp4Source(w), w.in, x, y, columns, epilogue);
+  if (x.empty()) return;
+  const Nvfp4Source source(w);
+  if (x.size() <= kNvfp4DirectRows) {
+    LinearFew(source, w.in, x, y, columns, epilogue);
+  } else {
+    LinearPanel(source, w.in, x, y, columns, epilogue);
+  }
 }
 
 }  // namespace

@@ -7,7 +7,8 @@ namespace spindrift::jinja {
 
 Bound::Bound(const char* function, const Arguments& args, size_t skip,
              std::initializer_list<const char*> names)
-    : function_(function), names_(names) {
+    : function_(function) {
+  std::copy(names.begin(), names.end(), names_.begin());
   const size_t given = args.positional.size() - skip;
   if (given > names.size())
     fail_type(std::string(function) + " takes at most " + std::to_string(names.size()) +
@@ -27,7 +28,7 @@ Bound::Bound(const char* function, const Arguments& args, size_t skip,
 
 const Value& Bound::require(size_t parameter) const {
   if (values_[parameter] == nullptr)
-    fail_type(std::string(function_) + " needs the argument '" + names_.begin()[parameter] + "'");
+    fail_type(std::string(function_) + " needs the argument '" + names_.at(parameter) + "'");
   return *values_[parameter];
 }
 
@@ -36,9 +37,8 @@ bool Bound::flag(Runtime& rt, size_t parameter, bool fallback) const {
 }
 
 int64_t Bound::whole(size_t parameter, int64_t fallback) const {
-  return values_[parameter] == nullptr
-             ? fallback
-             : clamped_index(*values_[parameter], names_.begin()[parameter]);
+  return values_[parameter] == nullptr ? fallback
+                                       : clamped_index(*values_[parameter], names_.at(parameter));
 }
 
 Value call_value(Runtime& rt, const Value& callee, const Arguments& args) {

@@ -74,7 +74,7 @@ class Bound {
 
  private:
   const char* function_;
-  std::initializer_list<const char*> names_;
+  std::array<const char*, 8> names_{};
   std::array<const Value*, 8> values_{};
 };
 

@@ -160,7 +160,7 @@ Value whole_operation(Runtime& rt, Op op, const Value& a, const Value& b) {
 }
 
 Value repeat(Runtime& rt, const Value& sequence, const Value& times) {
-  const int64_t wanted = std::max<int64_t>(0, clamped_index(times, "a repeat count"));
+  const int64_t wanted = std::max<int64_t>(0, index_of(times, "a repeat count"));
   const size_t size = sequence.is_str() ? sequence.str->size : sequence.list->size;
   const size_t limit = sequence.is_str() ? rt.limits().text : rt.limits().memory / sizeof(Value);
   if (size != 0 && static_cast<uint64_t>(wanted) > limit / size)

@@ -17,9 +17,9 @@ struct Limits {
   int64_t steps =
       5'000'000;     // nodes evaluated, items visited, and text scanned (64 bytes = 1 step)
   int depth = 1200;  // nested evaluations: about 170 macro calls, as in CPython
-  size_t memory = size_t{256} << 20;  // bytes of values made
-  size_t output = size_t{64} << 20;   // bytes of rendered text, captured blocks included
-  size_t text = size_t{32} << 20;     // bytes of one value
+  size_t memory = size_t{64} << 20;  // bytes of values made
+  size_t output = size_t{32} << 20;  // bytes of rendered text, captured blocks included
+  size_t text = size_t{16} << 20;    // bytes of one value
 };
 
 class Callee;  // evaluates calls of template macros; the evaluator

@@ -24,7 +24,7 @@ constexpr const char* kTools =
 
 std::string shown(const ToolCallCollector& c) {
   std::string out = c.content();
-  for (const ToolCall& call : c.calls()) out += "\n" + tool_call_json(call);
+  for (const ToolCall& call : c.calls()) out.append("\n").append(tool_call_json(call));
   return out;
 }
 

@@ -102,6 +102,18 @@ std::vector<std::string> WeightStore::unread() const {
   return out;
 }
 
+Status WeightStore::check_all_read() const {
+  const std::vector<std::string> names = unread();
+  if (names.empty()) return ok_status();
+  constexpr size_t kNamed = 4;
+  std::string list;
+  for (size_t i = 0; i < names.size() && i < kNamed; ++i)
+    list.append(i == 0 ? "`" : ", `").append(names[i]).append("`");
+  if (names.size() > kNamed) list += ", ...";
+  return Error{ErrorCode::kInvalid, where_ + ": expected only tensors that the model uses, found " +
+                                        std::to_string(names.size()) + " more: " + list};
+}
+
 std::vector<std::string> WeightStore::ignored() const {
   std::vector<std::string> out;
   for (const Entry& e : entries_)

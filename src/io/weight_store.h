@@ -63,6 +63,8 @@ class WeightStore {
 
   std::vector<std::string> unread()
       const;  // neither read nor ignored, names ascending; a loader ends with none
+  // kInvalid, naming the first few, when there are unread tensors.
+  Status check_all_read() const;
   std::vector<std::string> ignored() const;  // ignored and never read, names ascending
   // Names that start with `prefix`, ascending; they live as long as the store.
   std::vector<std::string_view> names(std::string_view prefix = {}) const;

@@ -59,6 +59,15 @@ using LinearNvfp4Fn = void (*)(const Nvfp4Matrix& w, InRows x, OutRows y, Column
 using RmsNormFn = void (*)(std::span<const float> x, std::span<const float> weight, float eps,
                            std::span<float> y);
 
+// y = (x - mean) / sqrt(mean((x - mean)^2) + eps) * weight + bias; both sums in Lane16 order, then
+// the difference times the rounded inverse root, times weight, plus bias. x and y may be the same
+// span.
+using LayerNormFn = void (*)(std::span<const float> x, std::span<const float> weight,
+                             std::span<const float> bias, float eps, std::span<float> y);
+
+// x = gelu(x), with the error function or with the hyperbolic tangent.
+using GeluFn = void (*)(std::span<float> x);
+
 // Rotate-half RoPE in place on one head: pairs (a, b) = (i, i + n) for i < n = cos.size() become
 // (fma(a, cos, -(b sin)), fma(b, cos, a sin)); features from 2n on are untouched.
 using RopeFn = void (*)(std::span<float> head, std::span<const float> cos,
@@ -149,8 +158,11 @@ struct Table {
   LinearDenseFn linear_f16 = nullptr;
   LinearNvfp4Fn linear_nvfp4 = nullptr;
   RmsNormFn rms_norm = nullptr;
+  LayerNormFn layer_norm = nullptr;
   RopeFn rope = nullptr;
   SiluMulFn silu_mul = nullptr;
+  GeluFn gelu = nullptr;
+  GeluFn gelu_tanh = nullptr;
   SoftplusGateFn softplus_gate = nullptr;
   AddFn add = nullptr;
   WeightedSumFn weighted_sum = nullptr;

@@ -92,6 +92,20 @@ HWY_INLINE Floats Tanh(Floats x) {
   return hn::IfThenElse(hn::Lt(a, Splat(mc::kTanhSmall)), small, hn::CopySign(large, x));
 }
 
+HWY_INLINE Floats Gelu(Floats x) {
+  const Floats one = Splat(1.0F);
+  const Floats t = hn::Div(one, Fma(hn::Abs(x), Splat(0.25F), one));
+  const Floats p = Polynomial(mc::kPhi, t);
+  const Floats tail = hn::Mul(Exp(hn::Mul(Splat(-0.5F), hn::Mul(x, x))), p);
+  const Floats phi = hn::IfThenElse(hn::Lt(x, Splat(0.0F)), tail, hn::Sub(one, tail));
+  return hn::Mul(x, phi);
+}
+
+HWY_INLINE Floats GeluTanh(Floats x) {
+  const Floats cube = Fma(hn::Mul(hn::Mul(Splat(mc::kGeluTanhCube), x), x), x, x);
+  return hn::Mul(x, Sigmoid(hn::Mul(Splat(mc::kGeluTanhSlope), cube)));
+}
+
 }  // namespace spindrift::kernels::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

@@ -22,8 +22,11 @@ void for_each_kernel(const Fn& fn) {
   fn("linear_f16", &Table::linear_f16);
   fn("linear_nvfp4", &Table::linear_nvfp4);
   fn("rms_norm", &Table::rms_norm);
+  fn("layer_norm", &Table::layer_norm);
   fn("rope", &Table::rope);
   fn("silu_mul", &Table::silu_mul);
+  fn("gelu", &Table::gelu);
+  fn("gelu_tanh", &Table::gelu_tanh);
   fn("softplus_gate", &Table::softplus_gate);
   fn("add", &Table::add);
   fn("weighted_sum", &Table::weighted_sum);

@@ -17,6 +17,10 @@ void linear_nvfp4(const Nvfp4Matrix& w, InRows x, OutRows y, Columns columns,
 
 void rms_norm(std::span<const float> x, std::span<const float> weight, float eps,
               std::span<float> y);
+void layer_norm(std::span<const float> x, std::span<const float> weight,
+                std::span<const float> bias, float eps, std::span<float> y);
+void gelu(std::span<float> x);
+void gelu_tanh(std::span<float> x);
 void rope(std::span<float> head, std::span<const float> cos, std::span<const float> sin);
 void silu_mul(std::span<const float> gate, std::span<const float> up, std::span<float> out);
 void softplus_gate(std::span<const float> gate, std::span<float> x);

@@ -53,6 +53,51 @@ void RmsNorm(std::span<const float> x, std::span<const float> weight, float eps,
   for (; i < x.size(); ++i) y[i] = x[i] * inverse * weight[i];
 }
 
+void LayerNorm(std::span<const float> x, std::span<const float> weight, std::span<const float> bias,
+               float eps, std::span<float> y) {
+  const auto size = static_cast<float>(x.size());
+  HWY_ALIGN float lanes[16];
+  Vec16 acc = Zero16();
+  size_t i = 0;
+  for (; i + 16 <= x.size(); i += 16) acc = Add16(acc, Load16(x.data() + i));
+  Store16(acc, lanes);
+  for (size_t lane = 0; i < x.size(); ++i, ++lane) lanes[lane] += x[i];
+  const float mean = Fold16(Load16(lanes)) / size;
+
+  const Floats shift = Splat(mean);
+  acc = Zero16();
+  i = 0;
+  for (; i + 16 <= x.size(); i += 16) {
+    Vec16 v = Load16(x.data() + i);
+    for (Floats& part : v.v) part = hn::Sub(part, shift);
+    acc = Fma16(v, v, acc);
+  }
+  Store16(acc, lanes);
+  for (size_t lane = 0; i < x.size(); ++i, ++lane)
+    lanes[lane] = std::fma(x[i] - mean, x[i] - mean, lanes[lane]);
+  const float inverse = 1.0F / std::sqrt(Fold16(Load16(lanes)) / size + eps);
+
+  const Floats factor = Splat(inverse);
+  i = 0;
+  for (; i + kStep <= x.size(); i += kStep) {
+    const Floats normed = hn::Mul(hn::Sub(At(x.data() + i), shift), factor);
+    Put(hn::Add(hn::Mul(normed, At(weight.data() + i)), At(bias.data() + i)), y.data() + i);
+  }
+  for (; i < x.size(); ++i) y[i] = (x[i] - mean) * inverse * weight[i] + bias[i];
+}
+
+void GeluAll(std::span<float> x) {
+  size_t i = 0;
+  for (; i + kStep <= x.size(); i += kStep) Put(Gelu(At(x.data() + i)), x.data() + i);
+  for (; i < x.size(); ++i) x[i] = math::gelu(x[i]);
+}
+
+void GeluTanhAll(std::span<float> x) {
+  size_t i = 0;
+  for (; i + kStep <= x.size(); i += kStep) Put(GeluTanh(At(x.data() + i)), x.data() + i);
+  for (; i < x.size(); ++i) x[i] = math::gelu_tanh(x[i]);
+}
+
 void Rope(std::span<float> head, std::span<const float> cos, std::span<const float> sin) {
   const size_t n = cos.size();
   float* first = head.data();
@@ -204,6 +249,9 @@ void RouterScores(ScoreFunc func, float softcap, std::span<const float> logits,
 void FillVectorOps(Table& table) {
   table.target = hwy::TargetName(HWY_TARGET);
   table.rms_norm = RmsNorm;
+  table.layer_norm = LayerNorm;
+  table.gelu = GeluAll;
+  table.gelu_tanh = GeluTanhAll;
   table.rope = Rope;
   table.silu_mul = SiluMul;
   table.softplus_gate = SoftplusGate;

@@ -18,6 +18,27 @@ void rms_norm(std::span<const float> x, std::span<const float> weight, float eps
   for (size_t i = 0; i < x.size(); ++i) y[i] = x[i] * inverse * weight[i];
 }
 
+void layer_norm(std::span<const float> x, std::span<const float> weight,
+                std::span<const float> bias, float eps, std::span<float> y) {
+  const auto size = static_cast<float>(x.size());
+  Lane16 sum{};
+  for (size_t i = 0; i < x.size(); ++i) sum[i % 16] += x[i];
+  const float mean = lane16_fold(sum) / size;
+  Lane16 squares{};
+  for (size_t i = 0; i < x.size(); ++i)
+    squares[i % 16] = std::fma(x[i] - mean, x[i] - mean, squares[i % 16]);
+  const float inverse = 1.0F / std::sqrt(lane16_fold(squares) / size + eps);
+  for (size_t i = 0; i < x.size(); ++i) y[i] = (x[i] - mean) * inverse * weight[i] + bias[i];
+}
+
+void gelu(std::span<float> x) {
+  for (float& v : x) v = math::gelu(v);
+}
+
+void gelu_tanh(std::span<float> x) {
+  for (float& v : x) v = math::gelu_tanh(v);
+}
+
 void rope(std::span<float> head, std::span<const float> cos, std::span<const float> sin) {
   const size_t n = cos.size();
   for (size_t i = 0; i < n; ++i) {

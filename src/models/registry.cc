@@ -4,7 +4,9 @@
 #include <optional>
 
 #include "io/json_config.h"
+#include "models/gpt_bigcode/load.h"
 #include "models/laguna/load.h"
+#include "models/llama/load.h"
 
 namespace spindrift {
 namespace {
@@ -23,6 +25,15 @@ constexpr std::array kEntries = {
     Entry{{"laguna", "LagunaForCausalLM", "Laguna: gated attention, mixture of experts"},
           &laguna::load,
           &laguna::describe},
+    Entry{{"granite", "GraniteForCausalLM", "Granite 3: Llama with four multipliers"},
+          &llama::load,
+          &llama::describe},
+    Entry{{"llama", "LlamaForCausalLM", "Llama 2 and 3, CodeLlama, Granite code 3B and 8B"},
+          &llama::load,
+          &llama::describe},
+    Entry{{"gpt_bigcode", "GPTBigCodeForCausalLM", "GPTBigCode: Granite code 20B and 34B"},
+          &gpt_bigcode::load,
+          &gpt_bigcode::describe},
 };
 constexpr auto kFamilies = [] {
   std::array<TargetFamily, kEntries.size()> families;

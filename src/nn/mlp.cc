@@ -10,11 +10,11 @@
 
 namespace spindrift::nn {
 
-Result<SwiGlu> load_swiglu(const WeightScope& scope, int64_t hidden, int64_t inner) {
+Result<SwiGlu> load_swiglu(const WeightScope& scope, int64_t hidden, int64_t inner, Bias bias) {
   SwiGlu mlp;
-  SPINDRIFT_TRY(mlp.gate, load_linear(scope / "gate_proj", inner, hidden));
-  SPINDRIFT_TRY(mlp.up, load_linear(scope / "up_proj", inner, hidden));
-  SPINDRIFT_TRY(mlp.down, load_linear(scope / "down_proj", hidden, inner));
+  SPINDRIFT_TRY(mlp.gate, load_linear(scope / "gate_proj", inner, hidden, bias));
+  SPINDRIFT_TRY(mlp.up, load_linear(scope / "up_proj", inner, hidden, bias));
+  SPINDRIFT_TRY(mlp.down, load_linear(scope / "down_proj", hidden, inner, bias));
   return mlp;
 }
 
@@ -38,10 +38,30 @@ void silu_mul(Rows gate, ConstRows up, const Exec& ex) {
   });
 }
 
+namespace {
+
+void for_each_row(Rows x, kernels::GeluFn fn, const Exec& ex) {
+  for_rows(ex, x.rows(), 4 * x.cols(), [&](int64_t first, int64_t last) {
+    for (int64_t r = first; r < last; ++r) fn(x.row(r));
+  });
+}
+
+}  // namespace
+
+void gelu(Rows x, const Exec& ex) { for_each_row(x, ex.kernels->gelu, ex); }
+void gelu_tanh(Rows x, const Exec& ex) { for_each_row(x, ex.kernels->gelu_tanh, ex); }
+
 void add(Rows x, ConstRows delta, const Exec& ex) {
   SPINDRIFT_CHECK(x.rows() == delta.rows() && x.cols() == delta.cols(), "same shape");
   for_rows(ex, x.rows(), x.cols(), [&](int64_t first, int64_t last) {
     for (int64_t r = first; r < last; ++r) ex.kernels->add(x.row(r), delta.row(r));
+  });
+}
+
+void scale_add(Rows x, float scale, ConstRows y, const Exec& ex) {
+  SPINDRIFT_CHECK(x.rows() == y.rows() && x.cols() == y.cols(), "same shape");
+  for_rows(ex, x.rows(), x.cols(), [&](int64_t first, int64_t last) {
+    for (int64_t r = first; r < last; ++r) ex.kernels->scale_add(x.row(r), scale, y.row(r));
   });
 }
 

@@ -33,9 +33,29 @@ void RmsNorm::apply_per_head(Rows x, const Exec& ex) const {
   });
 }
 
+LayerNorm::LayerNorm(std::vector<float> weight, std::vector<float> bias, float eps)
+    : weight_(std::move(weight)), bias_(std::move(bias)), eps_(eps) {}
+
+int64_t LayerNorm::size() const { return static_cast<int64_t>(weight_.size()); }
+
+void LayerNorm::apply(ConstRows x, Rows y, const Exec& ex) const {
+  SPINDRIFT_CHECK(x.cols() == size() && y.cols() == size() && x.rows() == y.rows(),
+                  "rows have the norm's size");
+  for_rows(ex, x.rows(), x.cols(), [&](int64_t first, int64_t last) {
+    for (int64_t r = first; r < last; ++r)
+      ex.kernels->layer_norm(x.row(r), weight_, bias_, eps_, y.row(r));
+  });
+}
+
 Result<RmsNorm> load_rms_norm(const WeightScope& scope, int64_t size, float eps) {
   SPINDRIFT_TRY(std::vector<float> weight, load_vector(scope, "weight", size));
   return RmsNorm(std::move(weight), eps);
+}
+
+Result<LayerNorm> load_layer_norm(const WeightScope& scope, int64_t size, float eps) {
+  SPINDRIFT_TRY(std::vector<float> weight, load_vector(scope, "weight", size));
+  SPINDRIFT_TRY(std::vector<float> bias, load_vector(scope, "bias", size));
+  return LayerNorm(std::move(weight), std::move(bias), eps);
 }
 
 Result<std::vector<float>> load_vector(const WeightScope& scope, std::string_view leaf,

@@ -1,11 +1,11 @@
 #include "nn/rope.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <numbers>
 
 #include "core/check.h"
+#include "core/math.h"
 #include "core/thread_pool.h"
 #include "kernels/contract.h"
 #include "nn/parallel.h"
@@ -21,53 +21,6 @@ std::vector<float> position_periods(double theta, int64_t rotated) {
     periods[i] = static_cast<float>(std::pow(theta, static_cast<double>(exponent)));
   }
   return periods;
-}
-
-struct SinCos {
-  double sin, cos;
-};
-
-// (-1)^k / (2k + odd)! for k < 9: far below a double's last bit on |x| <= pi / 4.
-constexpr std::array<double, 9> series(int odd) {
-  std::array<double, 9> coefficients{};
-  double factorial = 1.0;
-  for (int k = 0; k < 9; ++k) {
-    const int n = 2 * k + odd;
-    if (n > 1) factorial *= static_cast<double>(n) * (n - 1);
-    coefficients[static_cast<size_t>(k)] = (k % 2 == 0 ? 1.0 : -1.0) / factorial;
-  }
-  return coefficients;
-}
-constexpr std::array<double, 9> kSine = series(1);
-constexpr std::array<double, 9> kCosine = series(0);
-
-double polynomial(const std::array<double, 9>& coefficients, double x) {
-  double sum = 0.0;
-  for (size_t k = coefficients.size(); k-- > 0;) sum = sum * x + coefficients[k];
-  return sum;
-}
-
-// Sine and cosine from additions and multiplications alone, so that the same angle has the same
-// bits on every machine and C library. |angle| < 2^21 * pi / 2: the quadrant times the first two
-// parts of pi / 2 is then exact.
-SinCos sin_cos(double angle) {
-  constexpr double kHalfPi1 = 0x1.921FB544p+0;  // pi / 2 in parts of 31, 31 and 53 bits
-  constexpr double kHalfPi2 = 0x1.0B4611A4p-34;
-  constexpr double kHalfPi3 = 0x1.13198A2E03707p-65;
-  const double quadrant = std::nearbyint(angle * (2.0 / std::numbers::pi));
-  const double x = ((angle - quadrant * kHalfPi1) - quadrant * kHalfPi2) - quadrant * kHalfPi3;
-  const double s = polynomial(kSine, x * x) * x;
-  const double c = polynomial(kCosine, x * x);
-  switch (static_cast<int64_t>(quadrant) & 3) {
-    case 0:
-      return {s, c};
-    case 1:
-      return {c, -s};
-    case 2:
-      return {-s, -c};
-    default:
-      return {-c, s};
-  }
 }
 
 }  // namespace
@@ -123,9 +76,9 @@ void rope_angles(const Rope& rope, std::span<const Position> positions, Rows cos
                            s = sin.row(static_cast<int64_t>(r));
     for (size_t i = 0; i < rope.inv_freq.size(); ++i) {
       const float angle = static_cast<float>(positions[r]) * rope.inv_freq[i];
-      const SinCos value = sin_cos(static_cast<double>(angle));
-      c[i] = static_cast<float>(value.cos) * rope.multiplier;
-      s[i] = static_cast<float>(value.sin) * rope.multiplier;
+      const math::SinCos value = math::sin_cos(angle);
+      c[i] = value.cos * rope.multiplier;
+      s[i] = value.sin * rope.multiplier;
     }
   }
 }

@@ -90,12 +90,7 @@ Result<Weights> load_weights(WeightStore& store, const Config& config) {
     SPINDRIFT_TRY(auto layer, load_layer(scope / "layers" / i, config));
     weights.layers.push_back(std::move(layer));
   }
-  if (const std::vector<std::string> unread = store.unread(); !unread.empty()) {
-    return Error{ErrorCode::kInvalid,
-                 store.where() + ": tensor `" + unread.front() +
-                     "`: expected only the tensors of a DFlash drafter, found " +
-                     std::to_string(unread.size()) + " more"};
-  }
+  SPINDRIFT_TRY_STATUS(store.check_all_read());
   return weights;
 }
 

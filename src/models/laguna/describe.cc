@@ -1,18 +1,14 @@
-#include <algorithm>
-#include <map>
 #include <string_view>
-#include <utility>
+#include <vector>
 
 #include "models/laguna/config.h"
 #include "models/laguna/load.h"
 #include "models/laguna/names.h"
 #include "models/laguna/summary.h"
-#include "nn/linear.h"
+#include "models/module_groups.h"
 
 namespace spindrift::laguna {
 namespace {
-
-constexpr size_t kMaxProblems = 20;  // that are spelled out
 
 enum Module : uint8_t {
   kEmbedding,
@@ -29,18 +25,6 @@ enum Module : uint8_t {
 constexpr std::string_view kModuleNames[] = {
     "embedding", "attention", "router", "routed experts", "shared experts",
     "dense MLP", "norms",     "head",   "not used",       "unknown"};
-
-bool is_number(std::string_view text) {
-  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
-}
-
-// Takes the part before the next '.' off the front of `name`.
-std::string_view next_part(std::string_view& name) {
-  const size_t dot = std::min(name.find('.'), name.size());
-  const std::string_view part = name.substr(0, dot);
-  name.remove_prefix(std::min(dot + 1, name.size()));
-  return part;
-}
 
 Module mlp_module(std::string_view rest) {
   const std::string_view part = next_part(rest);
@@ -69,17 +53,6 @@ Module module_of(std::string_view name) {
   return block == "input_layernorm" || block == "post_attention_layernorm" ? kNorms : kUnknown;
 }
 
-// The format of the layer that a tensor is part of; of a single tensor, its type.
-std::string format_of(WeightStore& store, std::string_view name) {
-  const WeightScope layer{&store, std::string(name.substr(0, name.rfind('.')))};
-  const std::string_view format = nn::stored_format(layer);
-  if (!format.empty()) return std::string(format);
-  std::string dtype(dtype_name(store.find(name)->dtype));
-  std::transform(dtype.begin(), dtype.end(), dtype.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  return dtype;
-}
-
 int64_t read_for_a_token(Module module, int64_t bytes, const Config& config) {
   switch (module) {
     case kEmbedding:
@@ -94,30 +67,28 @@ int64_t read_for_a_token(Module module, int64_t bytes, const Config& config) {
   }
 }
 
-// Linear layers that the config asks for and no tensors are there to be read as.
-void find_missing(const Names& names, const Config& config, std::vector<std::string>& problems) {
-  const auto need = [&](const WeightScope& scope) {
-    if (!nn::stored_format(scope).empty() || problems.size() >= kMaxProblems) return;
-    problems.push_back(scope.store->where() + ": layer `" + scope.prefix +
-                       "`: missing, or in no known format");
-  };
+// Every linear layer that the config asks for.
+std::vector<WeightScope> linear_layers(const Names& names, const Config& config) {
+  std::vector<WeightScope> layers;
   const auto need_mlp = [&](const WeightScope& scope) {
-    for (const std::string_view leaf : {"gate_proj", "up_proj", "down_proj"}) need(scope / leaf);
+    for (const std::string_view leaf : {"gate_proj", "up_proj", "down_proj"})
+      layers.push_back(scope / leaf);
   };
-  need(names.embed());
+  layers.push_back(names.embed());
   for (size_t i = 0; i < config.layers.size(); ++i) {
     const WeightScope layer = names.layer(static_cast<int64_t>(i)), mlp = layer / "mlp";
     for (const std::string_view leaf : {"q_proj", "k_proj", "v_proj", "o_proj", "g_proj"})
-      need(layer / "self_attn" / leaf);
+      layers.push_back(layer / "self_attn" / leaf);
     if (!config.layers[i].sparse) {
       need_mlp(mlp);
       continue;
     }
-    need(router(mlp));
+    layers.push_back(router(mlp));
     for (int64_t e = 0; e < config.experts; ++e) need_mlp(mlp / "experts" / e);
     if (config.shared_inner > 0) need_mlp(shared_expert(mlp));
   }
-  if (!config.tied) need(names.head());
+  if (!config.tied) layers.push_back(names.head());
+  return layers;
 }
 
 }  // namespace
@@ -132,23 +103,15 @@ Result<TargetDescription> describe(const std::filesystem::path& folder, const Js
   description.summary = summarise(config);
   description.rotated_residual = config.rotated_residual;
 
-  std::map<std::pair<Module, std::string>, ModuleGroup> groups;
-  for (const std::string_view name : store.names()) {
-    const Module module = module_of(name);
-    if (module == kUnknown && description.problems.size() < kMaxProblems)
-      description.problems.push_back(store.where() + ": tensor `" + std::string(name) +
-                                     "`: not part of the model");
-    ModuleGroup& group = groups[{module, format_of(store, name)}];
-    ++group.tensors;
-    group.bytes += store.find(name)->bytes;
-  }
-  for (auto& [key, group] : groups) {
-    group.module = kModuleNames[key.first];
-    group.format = key.second;
-    group.bytes_per_token = read_for_a_token(key.first, group.bytes, config);
-    description.groups.push_back(std::move(group));
-  }
-  find_missing(Names(store), config, description.problems);
+  group_tensors({.names = kModuleNames,
+                 .unknown = kUnknown,
+                 .module_of = module_of,
+                 .read_for_a_token =
+                     [&](size_t module, int64_t bytes) {
+                       return read_for_a_token(static_cast<Module>(module), bytes, config);
+                     }},
+                description);
+  find_missing(linear_layers(Names(store), config), description);
   return description;
 }
 

@@ -1,13 +1,14 @@
 #include "models/laguna/model.h"
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <utility>
 #include <variant>
 
 #include "core/check.h"
+#include "models/kv_sequence.h"
 #include "models/laguna/summary.h"
+#include "models/output_rows.h"
 #include "nn/attention.h"
 #include "nn/mlp.h"
 #include "nn/moe.h"
@@ -33,20 +34,13 @@ enum Slot : size_t {
   kSlidingSin,
   kInnerGate,
   kInnerUp,
-  kTaps,
-  kLastRows,
-  kLogits
+  kOutput  // the slots of OutputRows begin here
 };
 
 struct Scratch final : WorkspaceItem {
   nn::MoeScratch moe;
   std::vector<nn::AttentionPart> parts;
 };
-
-void copy(ConstRows from, Rows to) {
-  for (int64_t r = 0; r < from.rows(); ++r)
-    std::copy_n(from.row(r).data(), from.cols(), to.row(r).data());
-}
 
 }  // namespace
 
@@ -72,11 +66,7 @@ ForwardResult Model::forward(std::span<const SeqRows> rows, const ForwardOptions
   const Rows x = ws.rows(kResidual, R, H);   // [R, H]
   const Rows h = ws.rows(kNormed, R, H);     // [R, H]
   const Rows delta = ws.rows(kDelta, R, H);  // [R, H]
-  const Rows taps = ws.rows(kTaps, static_cast<int64_t>(options.taps.size()) * R, H);
-  const auto record = [&](Tap tap, ConstRows state) {
-    for (size_t t = 0; t < options.taps.size(); ++t)
-      if (options.taps[t] == tap) copy(state, taps.slice(static_cast<int64_t>(t) * R, R));
-  };
+  OutputRows output(batch, options, H, ws, kOutput);
   const Angles full = angles(full_rope_, batch, kFullCos, ws);  // [R, D_rot / 2]
   const Angles sliding = angles(sliding_rope_, batch, kSlidingCos, ws);
 
@@ -89,29 +79,10 @@ ForwardResult Model::forward(std::span<const SeqRows> rows, const ForwardOptions
     layer.post_norm.apply(x, h, ex);
     mlp(i, h, delta, ws, ex);
     nn::add(x, delta, ex);
-    record({Tap::Kind::kAfterLayer, static_cast<int>(i)}, x);
+    output.record({Tap::Kind::kAfterLayer, static_cast<int>(i)}, x);
   }
-
-  const std::span<const int64_t> asked = batch.logit_rows();
-  const auto L = static_cast<int64_t>(asked.size());
-  const Rows last = ws.rows(kLastRows, L, H);              // [L, H]
-  const Rows logits = ws.rows(kLogits, L, config_.vocab);  // [L, V]
-  constexpr Tap kNormTap{Tap::Kind::kFinalNorm, 0};
-  const bool norm_all = std::any_of(options.taps.begin(), options.taps.end(), [](const Tap& tap) {
-    return tap.kind == Tap::Kind::kFinalNorm;
-  });
-  for (int64_t l = 0; l < L; ++l) copy(x.slice(asked[static_cast<size_t>(l)], 1), last.slice(l, 1));
-  weights_.norm.apply(last, last, ex);
-  if (norm_all) {
-    weights_.norm.apply(x, h, ex);
-    record(kNormTap, h);
-  }
-  lm_head(last, logits, ex);
-
-  ws.tap_views.clear();
-  for (size_t t = 0; t < options.taps.size(); ++t)
-    ws.tap_views.push_back(taps.slice(static_cast<int64_t>(t) * R, R));
-  return {.logits = logits, .taps = ws.tap_views};
+  return output.finish(
+      *this, [&](Rows state) { weights_.norm.apply(state, state, ex); }, x, ex);
 }
 
 void Model::attention(size_t index, const BatchLayout& batch, const Angles& angles, ConstRows h,

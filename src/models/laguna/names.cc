@@ -1,8 +1,5 @@
 #include "models/laguna/names.h"
 
-#include <string>
-#include <vector>
-
 namespace spindrift::laguna {
 namespace {
 
@@ -43,19 +40,6 @@ void ignore_unused(const Names& names, const Config& config) {
   if (!config.tied) return;
   const WeightScope head = names.head();
   for (const std::string_view name : head.store->names(head.prefix + '.')) head.store->ignore(name);
-}
-
-Status check_all_read(const WeightStore& store) {
-  const std::vector<std::string> unread = store.unread();
-  if (unread.empty()) return ok_status();
-  constexpr size_t kNamed = 4;
-  std::string list;
-  for (size_t i = 0; i < unread.size() && i < kNamed; ++i)
-    list.append(i == 0 ? "`" : ", `").append(unread[i]).append("`");
-  if (unread.size() > kNamed) list += ", ...";
-  return Error{ErrorCode::kInvalid, store.where() +
-                                        ": expected only tensors that the model uses, found " +
-                                        std::to_string(unread.size()) + " more: " + list};
 }
 
 }  // namespace spindrift::laguna

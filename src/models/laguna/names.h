@@ -2,7 +2,6 @@
 
 #include <string_view>
 
-#include "core/result.h"
 #include "io/weight_store.h"
 #include "models/laguna/config.h"
 
@@ -30,8 +29,5 @@ inline constexpr std::string_view kSelectionBias = "e_score_correction_bias";
 // Marks what releases carry and no forward uses: scales of a quantised cache, rotary tables, and
 // the head of a tied model.
 void ignore_unused(const Names& names, const Config& config);
-
-// kInvalid, naming the first few, when the store holds tensors that nothing has read.
-Status check_all_read(const WeightStore& store);
 
 }  // namespace spindrift::laguna

@@ -136,7 +136,7 @@ Result<Weights> load_weights(WeightStore& store, const Config& config,
     weights.layers.push_back(std::move(layer));
   }
   ignore_unused(names, config);
-  SPINDRIFT_TRY_STATUS(check_all_read(store));
+  SPINDRIFT_TRY_STATUS(store.check_all_read());
   cross_check_formats(weights, config, warnings);
   return weights;
 }

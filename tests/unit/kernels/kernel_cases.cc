@@ -165,6 +165,47 @@ RowKernel silu_mul_case(int64_t size) {
       });
 }
 
+RowKernel layer_norm_case(int64_t size) {
+  const std::vector<float> weight = side(-1, size), bias = side(-2, size);
+  return in_place(
+      "layer_norm " + std::to_string(size), size,
+      [weight, bias](const Table& t, int64_t, std::span<float> x) {
+        t.layer_norm(x, weight, bias, 1e-5F, x);
+      },
+      [weight, bias](int64_t, std::span<const float> x, std::span<double> y, std::span<double> m) {
+        const auto count = static_cast<double>(x.size());
+        double sum = 0.0, squares = 0.0, largest = 0.0;
+        for (const float v : x) {
+          sum += d(v);
+          largest = std::max(largest, std::fabs(d(v)));
+        }
+        const double mean = sum / count;
+        for (const float v : x) squares += (d(v) - mean) * (d(v) - mean);
+        const double root = std::sqrt(squares / count + 1e-5);
+        for (size_t i = 0; i < x.size(); ++i) {
+          y[i] = (d(x[i]) - mean) / root * d(weight[i]) + d(bias[i]);
+          m[i] = (std::fabs(d(x[i])) + largest) / root * std::fabs(d(weight[i])) +
+                 std::fabs(d(bias[i]));
+        }
+      });
+}
+
+RowKernel gelu_case(bool with_tanh, int64_t size) {
+  return in_place(
+      (with_tanh ? "gelu_tanh " : "gelu ") + std::to_string(size), size,
+      [with_tanh](const Table& t, int64_t, std::span<float> x) {
+        (with_tanh ? t.gelu_tanh : t.gelu)(x);
+      },
+      [with_tanh](int64_t, std::span<const float> x, std::span<double> y, std::span<double> m) {
+        for (size_t i = 0; i < x.size(); ++i) {
+          const double v = d(x[i]);
+          const double cube = 0.7978845608028654 * (v + 0.044715 * v * v * v);
+          y[i] = 0.5 * v * (1.0 + (with_tanh ? std::tanh(cube) : std::erf(v / std::sqrt(2.0))));
+          m[i] = std::fabs(v);
+        }
+      });
+}
+
 RowKernel softplus_gate_case(int64_t gates, int64_t run) {
   return in_place(
       "softplus_gate " + std::to_string(gates) + "x" + std::to_string(run), gates * run,
@@ -518,6 +559,18 @@ std::vector<RowKernel> kernel_cases(std::string_view kernel) {
       {"silu_mul",
        [] {
          return std::vector{silu_mul_case(512), silu_mul_case(37)};
+       }},
+      {"layer_norm",
+       [] {
+         return std::vector{layer_norm_case(16), layer_norm_case(128), layer_norm_case(300)};
+       }},
+      {"gelu",
+       [] {
+         return std::vector{gelu_case(false, 128), gelu_case(false, 37)};
+       }},
+      {"gelu_tanh",
+       [] {
+         return std::vector{gelu_case(true, 128), gelu_case(true, 37)};
        }},
       {"softplus_gate",
        [] {

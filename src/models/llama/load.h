@@ -1,0 +1,18 @@
+#pragma once
+
+#include <filesystem>
+
+#include "core/result.h"
+#include "io/json_config.h"
+#include "models/registry.h"
+
+// Targets of model_type `llama` and `granite`.
+namespace spindrift::llama {
+
+// Loads the target in `folder`, whose config.json is `json`.
+Result<LoadedTarget> load(const std::filesystem::path& folder, const JsonObject& json,
+                          const TargetOptions& options);
+// Describes it from its config and headers.
+Result<TargetDescription> describe(const std::filesystem::path& folder, const JsonObject& json);
+
+}  // namespace spindrift::llama

@@ -1,0 +1,65 @@
+#include "models/module_groups.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "nn/linear.h"
+
+namespace spindrift {
+namespace {
+
+// The format of the layer that a tensor is part of; of a single tensor, its type.
+std::string format_of(WeightStore& store, std::string_view name) {
+  const WeightScope layer{&store, std::string(name.substr(0, name.rfind('.')))};
+  const std::string_view format = nn::stored_format(layer);
+  if (!format.empty()) return std::string(format);
+  std::string dtype(dtype_name(store.find(name)->dtype));
+  std::transform(dtype.begin(), dtype.end(), dtype.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  return dtype;
+}
+
+}  // namespace
+
+bool is_number(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+std::string_view next_part(std::string_view& name) {
+  const size_t dot = std::min(name.find('.'), name.size());
+  const std::string_view part = name.substr(0, dot);
+  name.remove_prefix(std::min(dot + 1, name.size()));
+  return part;
+}
+
+void group_tensors(const ModuleRules& rules, TargetDescription& description) {
+  WeightStore& store = *description.store;
+  std::map<std::pair<size_t, std::string>, ModuleGroup> groups;
+  for (const std::string_view name : store.names()) {
+    const size_t module = rules.module_of(name);
+    if (module == rules.unknown && description.problems.size() < kMaxProblems)
+      description.problems.push_back(store.where() + ": tensor `" + std::string(name) +
+                                     "`: not part of the model");
+    ModuleGroup& group = groups[{module, format_of(store, name)}];
+    ++group.tensors;
+    group.bytes += store.find(name)->bytes;
+  }
+  for (auto& [key, group] : groups) {
+    group.module = rules.names[key.first];
+    group.format = key.second;
+    group.bytes_per_token = rules.read_for_a_token(key.first, group.bytes);
+    description.groups.push_back(std::move(group));
+  }
+}
+
+void find_missing(std::span<const WeightScope> layers, TargetDescription& description) {
+  for (const WeightScope& scope : layers) {
+    if (description.problems.size() >= kMaxProblems) return;
+    if (nn::stored_format(scope).empty())
+      description.problems.push_back(scope.store->where() + ": layer `" + scope.prefix +
+                                     "`: missing, or in no known format");
+  }
+}
+
+}  // namespace spindrift

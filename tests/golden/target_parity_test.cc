@@ -131,7 +131,8 @@ TEST_P(TargetParity, EveryInstructionSetAndThreadCountComputesTheSameBits) {
 INSTANTIATE_TEST_SUITE_P(Folders, TargetParity,
                          ::testing::Values("laguna-tiny-nvfp4", "laguna-tiny-bf16",
                                            "shapes/xs2-nvfp4", "shapes/s21-nvfp4-mixed",
-                                           "shapes/m1-bf16", "shapes/softcap-bf16"),
+                                           "shapes/m1-bf16", "shapes/softcap-bf16", "granite-tiny",
+                                           "gptbigcode-random", "llama-biased-random"),
                          [](const auto& param) {
                            std::string name = param.param;
                            for (char& c : name)

@@ -47,12 +47,50 @@ struct Nvfp4Matrix {
   int64_t in = 0;
 };
 
+// FP8: E4M3 codes [out, in] and one scale (BF16, F16 or F32) for each block of rows and columns,
+// row-major. A weight is code * scale, rounded once to float32. block_columns % 16 == 0.
+struct Fp8Matrix {
+  std::span<const std::byte> codes;
+  std::span<const std::byte> scales;
+  DType scale_dtype = DType::kBf16;
+  int64_t block_rows = 128;
+  int64_t block_columns = 128;
+  int64_t first_row = 0;  // rows of the first block that precede row 0
+  int64_t out = 0;
+  int64_t in = 0;
+};
+
+// Unsigned codes of 4 or 8 bits, least significant bits first, in rows of whole 32-bit words,
+// [out, ceil(in * bits / 32)], and one scale (BF16, F16 or F32) for `group` neighbouring columns,
+// [out, ceil(in / group)]. group % 16 == 0. What a weight is, is up to the kernel:
+//   linear_int     (code - 2^(bits - 1)) * scale
+//   linear_affine  fma(code, scale, bias), with biases stored as scales are
+// rounded once to float32.
+struct PackedMatrix {
+  std::span<const std::byte> codes;
+  std::span<const std::byte> scales;
+  std::span<const std::byte> biases = {};  // linear_affine only
+  DType scale_dtype = DType::kBf16;
+  int bits = 4;
+  int64_t group = 0;
+  int64_t out = 0;
+  int64_t in = 0;
+
+  int64_t row_bytes() const { return (in * bits + 31) / 32 * 4; }
+  int64_t groups() const { return (in + group - 1) / group; }
+};
+
 // Linear order (Lane16): acc[k % 16] = fma(x[k], w[k], acc[k % 16]) for k ascending, folded by
 // halves 16 -> 8 -> 4 -> 2 -> 1, then the epilogue.
 using LinearDenseFn = void (*)(const DenseMatrix& w, InRows x, OutRows y, Columns columns,
                                const Epilogue& epilogue);
 using LinearNvfp4Fn = void (*)(const Nvfp4Matrix& w, InRows x, OutRows y, Columns columns,
                                const Epilogue& epilogue);
+
+using LinearFp8Fn = void (*)(const Fp8Matrix& w, InRows x, OutRows y, Columns columns,
+                             const Epilogue& epilogue);
+using LinearPackedFn = void (*)(const PackedMatrix& w, InRows x, OutRows y, Columns columns,
+                                const Epilogue& epilogue);
 
 // y = x / sqrt(mean(x^2) + eps) * weight; the sum of squares in Lane16 order, then x times the
 // rounded inverse root, times weight. x and y may be the same span.
@@ -157,6 +195,9 @@ struct Table {
   LinearDenseFn linear_bf16 = nullptr;
   LinearDenseFn linear_f16 = nullptr;
   LinearNvfp4Fn linear_nvfp4 = nullptr;
+  LinearFp8Fn linear_fp8 = nullptr;
+  LinearPackedFn linear_int = nullptr;
+  LinearPackedFn linear_affine = nullptr;
   RmsNormFn rms_norm = nullptr;
   LayerNormFn layer_norm = nullptr;
   RopeFn rope = nullptr;

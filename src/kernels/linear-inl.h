@@ -11,6 +11,12 @@
 //   kFetchSteps, fetch(cursor, s, tile)   steps in a cache line of weights (0: fetch nothing), and
 //                                         fetches step s of a column at least `tile` further on
 //   float scalar(int64_t c, int64_t k)    one weight
+// A Source whose weights share scales has also
+//   Group group(const Cursor&, int64_t s)  what the weights from step s on share
+//   int64_t group_end(int64_t s)           the step where the next group begins
+// and load() takes the Group between Cursor and step. One that leaves inputs over after whole steps
+// in an order of its own has
+//   static int lane(int i)                where load() puts the i-th of sixteen
 #if defined(SPINDRIFT_KERNELS_LINEAR_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SPINDRIFT_KERNELS_LINEAR_INL_H_
 #undef SPINDRIFT_KERNELS_LINEAR_INL_H_
@@ -59,6 +65,41 @@ inline constexpr int kBlockRows = 64;         // rows that share one expansion o
 inline constexpr int64_t kPanelK = 512;       // inputs of an expanded panel
 inline constexpr int64_t kPanelStride = 528;  // columns start in different cache sets
 
+template <class Source>
+concept Grouped = requires {
+  typename Source::Group;
+};
+
+struct NoGroup {};
+
+template <class Source>
+HWY_INLINE auto GroupOf(const Source& source, const typename Source::Cursor& at, int64_t step) {
+  if constexpr (Grouped<Source>) {
+    return source.group(at, step);
+  } else {
+    return NoGroup{};
+  }
+}
+
+template <class Source>
+HWY_INLINE int64_t GroupEnd(const Source& source, int64_t step, int64_t last) {
+  if constexpr (Grouped<Source>) {
+    return std::min(source.group_end(step), last);
+  } else {
+    return last;
+  }
+}
+
+template <class Source, class Group>
+HWY_INLINE Vec16 LoadWeights(const Source& source, const typename Source::Cursor& at,
+                             const Group& group, int64_t step) {
+  if constexpr (Grouped<Source>) {
+    return source.load(at, group, step);
+  } else {
+    return source.load(at, step);
+  }
+}
+
 // How many columns ahead weights are fetched: about a page, or one tile when that is more.
 HWY_INLINE int64_t columns_ahead(int64_t column_bytes) {
   return (4096 + column_bytes - 1) / std::max<int64_t>(column_bytes, 1);
@@ -99,16 +140,22 @@ HWY_INLINE void Tile(const Source& source, int64_t first_column, int64_t last_co
     }
     const int64_t stop =
         Source::kFetchSteps > 0 ? std::min<int64_t>(step + Source::kFetchSteps, steps) : steps;
-    for (; step < stop; ++step) {
-      Vec16 w[kColumns];
+    while (step < stop) {
+      const int64_t end = GroupEnd(source, step, stop);
+      decltype(GroupOf(source, cursors[0], step)) groups[kColumns];
 #pragma GCC unroll 16
-      for (int c = 0; c < kColumns; ++c) w[c] = source.load(cursors[c], step);
+      for (int c = 0; c < kColumns; ++c) groups[c] = GroupOf(source, cursors[c], step);
+      for (; step < end; ++step) {
+        Vec16 w[kColumns];
 #pragma GCC unroll 16
-      for (int r = 0; r < kRows; ++r) {
-        Vec16 in = source.load_x(inputs[r] + step * 16);
-        KeepInRegisters(in);
+        for (int c = 0; c < kColumns; ++c) w[c] = LoadWeights(source, cursors[c], groups[c], step);
 #pragma GCC unroll 16
-        for (int c = 0; c < kColumns; ++c) sums[r][c] = Fma16(in, w[c], sums[r][c]);
+        for (int r = 0; r < kRows; ++r) {
+          Vec16 in = source.load_x(inputs[r] + step * 16);
+          KeepInRegisters(in);
+#pragma GCC unroll 16
+          for (int c = 0; c < kColumns; ++c) sums[r][c] = Fma16(in, w[c], sums[r][c]);
+        }
       }
     }
   }
@@ -178,15 +225,28 @@ HWY_INLINE void Accumulate(const Source& source, int64_t first, int64_t last, in
   }
 }
 
-// The last in % 16 inputs, which fill only the first lanes.
-template <class Source>
+struct NaturalOrder {};
+
+// Where the i-th of sixteen sums lies among those that Order's load() made.
+template <class Order>
+constexpr int LaneOf(int i) {
+  if constexpr (requires { Order::lane(i); }) {
+    return Order::lane(i);
+  } else {
+    return i;
+  }
+}
+
+// The last in % 16 inputs, which fill only the first lanes. acc has the lane order of `Order`.
+template <class Order = NaturalOrder, class Source>
 void AccumulateTail(const Source& source, int64_t first, int64_t last, int rows,
                     const float* const* x, int64_t k0, int64_t k1, float* acc) {
   for (int r = 0; r < rows; ++r) {
     for (int64_t c = first; c < last; ++c) {
       float* lanes = acc + (r * kBlockColumns + (c - first)) * 16;
       for (int64_t k = k0; k < k1; ++k) {
-        lanes[k - k0] = std::fma(x[r][k], source.scalar(c, k), lanes[k - k0]);
+        float& lane = lanes[LaneOf<Order>(static_cast<int>(k - k0))];
+        lane = std::fma(x[r][k], source.scalar(c, k), lane);
       }
     }
   }
@@ -278,7 +338,7 @@ void LinearDirect(const Source& source, int64_t in, const float* const* inputs, 
       Accumulate(source, c, end, rows, inputs, k, next, k == 0, acc, none);
       k = next;
     } while (k < whole);
-    if (whole < in) AccumulateTail(source, c, end, rows, x.data(), whole, in, acc);
+    if (whole < in) AccumulateTail<Source>(source, c, end, rows, x.data(), whole, in, acc);
     for (int r = 0; r < rows; ++r) {
       Finish(source, acc + r * kBlockColumns * 16, epilogue, c, end, y[static_cast<size_t>(r)]);
     }

@@ -12,6 +12,7 @@
 
 #include "kernels/contract.h"
 #include "kernels/linear-inl.h"
+#include "kernels/nibbles-inl.h"
 #include "kernels/nvfp4_table.h"
 #include "kernels/simd.h"
 
@@ -25,30 +26,11 @@ namespace {
 // each code.
 #if HWY_TARGET == HWY_AVX3
 
-// Broadcasting the 8 bytes puts codes 0..7 in even and 8..15 in odd dword lanes, each shifted to
-// the low four bits, all that the permutation looks at. So lane 2i is column i and lane 2i + 1 is
-// column 8 + i; inputs are brought into the same order once for all columns.
 HWY_INLINE Vec16 DecodeInterleaved(const uint8_t* codes, const uint8_t* scale) {
-  const __m512i shifts =
-      _mm512_setr_epi32(0, 0, 4, 4, 8, 8, 12, 12, 16, 16, 20, 20, 24, 24, 28, 28);
-  const __m512i all =
-      _mm512_broadcastq_epi64(_mm_loadl_epi64(reinterpret_cast<const __m128i*>(codes)));
   Vec16 r;
-  r.v[0].raw = _mm512_permutexvar_ps(_mm512_srlv_epi32(all, shifts),
-                                     _mm512_load_ps(kNvfp4Table.weights[*scale]));
+  r.v[0].raw =
+      _mm512_permutexvar_ps(InterleavedNibbles(codes), _mm512_load_ps(kNvfp4Table.weights[*scale]));
   return r;
-}
-
-HWY_INLINE Vec16 Interleave(Vec16 x) {
-  const __m512i order = _mm512_setr_epi32(0, 8, 1, 9, 2, 10, 3, 11, 4, 12, 5, 13, 6, 14, 7, 15);
-  x.v[0].raw = _mm512_permutexvar_ps(order, x.v[0].raw);
-  return x;
-}
-
-HWY_INLINE Vec16 Deinterleave(Vec16 x) {
-  const __m512i order = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 1, 3, 5, 7, 9, 11, 13, 15);
-  x.v[0].raw = _mm512_permutexvar_ps(order, x.v[0].raw);
-  return x;
 }
 
 HWY_INLINE Vec16 Decode(const uint8_t* codes, const uint8_t* scale) {

@@ -1,9 +1,11 @@
+#include <cmath>
 #include <cstring>
 
 #include "core/bf16.h"
 #include "core/e2m1.h"
 #include "core/f16.h"
 #include "core/f8e4m3.h"
+#include "kernels/elements.h"
 #include "kernels/lane16.h"
 #include "kernels/twins.h"
 
@@ -61,6 +63,35 @@ void linear_nvfp4(const Nvfp4Matrix& w, InRows x, OutRows y, Columns columns,
     const auto code = load<uint8_t>(w.codes.data() + o * (w.in / 2) + k / 2);
     const auto scale = load<uint8_t>(w.scales.data() + o * (w.in / 16) + k / 16);
     return (k % 2 == 0 ? e2m1_low(code) : e2m1_high(code)) * f8e4m3_to_float(scale);
+  });
+}
+
+void linear_fp8(const Fp8Matrix& w, InRows x, OutRows y, Columns columns,
+                const Epilogue& epilogue) {
+  const int64_t blocks = (w.in + w.block_columns - 1) / w.block_columns;
+  linear(w.in, x, y, columns, epilogue, [&](int64_t o, int64_t k) {
+    const auto code = load<uint8_t>(w.codes.data() + o * w.in + k);
+    const int64_t block = (w.first_row + o) / w.block_rows * blocks + k / w.block_columns;
+    return f8e4m3_to_float(code) * float_element(w.scale_dtype, w.scales.data(), block);
+  });
+}
+
+void linear_int(const PackedMatrix& w, InRows x, OutRows y, Columns columns,
+                const Epilogue& epilogue) {
+  linear(w.in, x, y, columns, epilogue, [&](int64_t o, int64_t k) {
+    const int code = packed_code(w, o, k) - (1 << (w.bits - 1));
+    const int64_t group = o * w.groups() + k / w.group;
+    return static_cast<float>(code) * float_element(w.scale_dtype, w.scales.data(), group);
+  });
+}
+
+void linear_affine(const PackedMatrix& w, InRows x, OutRows y, Columns columns,
+                   const Epilogue& epilogue) {
+  linear(w.in, x, y, columns, epilogue, [&](int64_t o, int64_t k) {
+    const int64_t group = o * w.groups() + k / w.group;
+    return std::fma(static_cast<float>(packed_code(w, o, k)),
+                    float_element(w.scale_dtype, w.scales.data(), group),
+                    float_element(w.scale_dtype, w.biases.data(), group));
   });
 }
 

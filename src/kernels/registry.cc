@@ -22,6 +22,9 @@ constexpr Table kScalarTable{
     .linear_bf16 = twin::linear_bf16,
     .linear_f16 = twin::linear_f16,
     .linear_nvfp4 = twin::linear_nvfp4,
+    .linear_fp8 = twin::linear_fp8,
+    .linear_int = twin::linear_int,
+    .linear_affine = twin::linear_affine,
     .rms_norm = twin::rms_norm,
     .layer_norm = twin::layer_norm,
     .rope = twin::rope,
@@ -60,7 +63,9 @@ std::vector<Table> make_tables() {
     table.name = target.name;
     simd::fill_attention(target.isa, table);
     simd::fill_linear_dense(target.isa, table);
+    simd::fill_linear_fp8(target.isa, table);
     simd::fill_linear_nvfp4(target.isa, table);
+    simd::fill_linear_packed(target.isa, table);
     simd::fill_vector_ops(target.isa, table);
     tables.push_back(table);
   }

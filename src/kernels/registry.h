@@ -21,6 +21,9 @@ void for_each_kernel(const Fn& fn) {
   fn("linear_bf16", &Table::linear_bf16);
   fn("linear_f16", &Table::linear_f16);
   fn("linear_nvfp4", &Table::linear_nvfp4);
+  fn("linear_fp8", &Table::linear_fp8);
+  fn("linear_int", &Table::linear_int);
+  fn("linear_affine", &Table::linear_affine);
   fn("rms_norm", &Table::rms_norm);
   fn("layer_norm", &Table::layer_norm);
   fn("rope", &Table::rope);

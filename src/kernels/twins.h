@@ -14,6 +14,11 @@ void linear_f16(const DenseMatrix& w, InRows x, OutRows y, Columns columns,
                 const Epilogue& epilogue);
 void linear_nvfp4(const Nvfp4Matrix& w, InRows x, OutRows y, Columns columns,
                   const Epilogue& epilogue);
+void linear_fp8(const Fp8Matrix& w, InRows x, OutRows y, Columns columns, const Epilogue& epilogue);
+void linear_int(const PackedMatrix& w, InRows x, OutRows y, Columns columns,
+                const Epilogue& epilogue);
+void linear_affine(const PackedMatrix& w, InRows x, OutRows y, Columns columns,
+                   const Epilogue& epilogue);
 
 void rms_norm(std::span<const float> x, std::span<const float> weight, float eps,
               std::span<float> y);

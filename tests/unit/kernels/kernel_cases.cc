@@ -9,9 +9,6 @@
 #include <string>
 
 #include "core/bf16.h"
-#include "core/e2m1.h"
-#include "core/f16.h"
-#include "core/f8e4m3.h"
 #include "kernels/registry.h"
 
 namespace spindrift::testing {
@@ -32,54 +29,6 @@ std::vector<std::byte> as_bytes(const std::vector<uint16_t>& values) {
   std::vector<std::byte> bytes(values.size() * 2);
   std::memcpy(bytes.data(), values.data(), bytes.size());
   return bytes;
-}
-
-// Weights as bytes and as the values that they stand for.
-struct Weights {
-  std::vector<std::byte> bytes;
-  std::vector<float> values;
-};
-
-Weights dense_weights(std::string_view kernel, int64_t count) {
-  Weights w{{}, Noise(17).values(count)};
-  std::vector<uint16_t> codes;
-  if (kernel == "linear_bf16") {
-    for (float& v : w.values) {
-      codes.push_back(bf16_from_float(v));
-      v = bf16_to_float(codes.back());
-    }
-  } else if (kernel == "linear_f16") {
-    for (float& v : w.values) {
-      codes.push_back(f16_from_float(v));
-      v = f16_to_float(codes.back());
-    }
-  }
-  w.bytes = codes.empty() ? as_bytes(w.values) : as_bytes(codes);
-  return w;
-}
-
-kernels::Epilogue epilogue(const std::vector<float>& bias) {
-  return {.scale = 0.375F, .bias = bias};
-}
-
-// The double twin of a linear kernel with these weights.
-auto exact_linear(std::vector<float> w, int64_t in, std::vector<float> bias) {
-  return [w = std::move(w), in, bias = std::move(bias)](
-             int64_t, std::span<const float> x, std::span<double> y, std::span<double> magnitude) {
-    for (size_t o = 0; o < y.size(); ++o) {
-      double sum = 0.0;
-      double size = 0.0;
-      for (size_t k = 0; k < static_cast<size_t>(in); ++k) {
-        const double term =
-            static_cast<double>(x[k]) * static_cast<double>(w[o * static_cast<size_t>(in) + k]);
-        sum += term;
-        size += std::fabs(term);
-      }
-      const double b = bias.empty() ? 0.0 : static_cast<double>(bias[o]);
-      y[o] = sum * 0.375 + b;
-      magnitude[o] = size * 0.375 + std::fabs(b);
-    }
-  };
 }
 
 // A kernel that works on one row at a time, in place on a copy of the input.
@@ -305,12 +254,6 @@ RowKernel router_case(kernels::ScoreFunc func, float softcap, int64_t size) {
       });
 }
 
-std::vector<RowKernel> dense_cases(std::string_view kernel) {
-  return {dense_case(kernel, 1, 1, 0),     dense_case(kernel, 16, 16, 4),
-          dense_case(kernel, 37, 5, 1),    dense_case(kernel, 64, 33, 3),
-          dense_case(kernel, 530, 19, 63), dense_case(kernel, 1100, 3, 2)};
-}
-
 std::vector<RowKernel> attention_cases() {
   return {
       attention_case({}),
@@ -323,57 +266,6 @@ std::vector<RowKernel> attention_cases() {
       attention_case({.head_dim = 7, .committed = 40, .tree = true, .sinks = true, .gaps = true}),
   };
 }
-
-}  // namespace
-
-RowKernel dense_case(std::string_view kernel, int64_t in, int64_t out, size_t misalignment) {
-  Weights w = dense_weights(kernel, in * out);
-  const std::vector<float> bias = in % 2 == 0 ? side(-2, out) : std::vector<float>();
-  auto member = &Table::linear_f32;
-  if (kernel == "linear_bf16") member = &Table::linear_bf16;
-  if (kernel == "linear_f16") member = &Table::linear_f16;
-  const auto bytes = std::make_shared<const MisalignedBytes>(w.bytes, misalignment);
-  RowKernel k{std::string(kernel) + " " + std::to_string(in) + "x" + std::to_string(out),
-              in,
-              out,
-              {},
-              exact_linear(std::move(w.values), in, bias),
-              0x1p-22};
-  k.run = [=](const Table& table, Ids, InRows x, OutRows y) {
-    (table.*member)({bytes->view(), out, in}, x, y, {0, out}, epilogue(bias));
-  };
-  return k;
-}
-
-RowKernel nvfp4_case(int64_t in, int64_t out, size_t misalignment) {
-  Noise noise(23);
-  const std::vector<std::byte> codes = noise.bytes(out * in / 2);
-  std::vector<std::byte> scales = noise.bytes(out * in / 16);
-  for (std::byte& s : scales) {
-    if ((s & std::byte{0x7f}) == std::byte{0x7f}) s = std::byte{0x38};  // no NaN here
-  }
-  std::vector<float> values;
-  for (int64_t i = 0; i < in * out; ++i) {
-    const auto code = static_cast<uint8_t>(codes[static_cast<size_t>(i / 2)]);
-    const auto scale = static_cast<uint8_t>(scales[static_cast<size_t>(i / 16)]);
-    values.push_back((i % 2 == 0 ? e2m1_low(code) : e2m1_high(code)) * f8e4m3_to_float(scale));
-  }
-  const std::vector<float> bias = out % 2 == 0 ? side(-2, out) : std::vector<float>();
-  const auto c = std::make_shared<const MisalignedBytes>(codes, misalignment);
-  const auto s = std::make_shared<const MisalignedBytes>(scales, misalignment + 1);
-  RowKernel k{"linear_nvfp4 " + std::to_string(in) + "x" + std::to_string(out),
-              in,
-              out,
-              {},
-              exact_linear(std::move(values), in, bias),
-              0x1p-22};
-  k.run = [=](const Table& table, Ids, InRows x, OutRows y) {
-    table.linear_nvfp4({c->view(), s->view(), out, in}, x, y, {0, out}, epilogue(bias));
-  };
-  return k;
-}
-
-namespace {
 
 constexpr int64_t kMaxStaged = 64;
 constexpr int64_t kBlock = 16;  // positions of a committed block
@@ -538,15 +430,8 @@ RowKernel attention_case(const AttentionCase& c) {
 
 std::vector<RowKernel> kernel_cases(std::string_view kernel) {
   using kernels::ScoreFunc;
+  if (kernel.starts_with("linear_")) return linear_cases(kernel);
   static const std::map<std::string_view, std::function<std::vector<RowKernel>()>> kCases = {
-      {"linear_f32", [] { return dense_cases("linear_f32"); }},
-      {"linear_bf16", [] { return dense_cases("linear_bf16"); }},
-      {"linear_f16", [] { return dense_cases("linear_f16"); }},
-      {"linear_nvfp4",
-       [] {
-         return std::vector{nvfp4_case(16, 1, 0), nvfp4_case(64, 40, 5), nvfp4_case(256, 17, 1),
-                            nvfp4_case(1104, 6, 3)};
-       }},
       {"rms_norm",
        [] {
          return std::vector{rms_norm_case(1), rms_norm_case(128), rms_norm_case(300)};

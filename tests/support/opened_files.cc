@@ -89,7 +89,7 @@ bool watch() {
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
       BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP),
   };
-  for (const unsigned call : {
+  for (const int call : {
 #if defined(__x86_64__)
          SYS_open, SYS_creat, SYS_fork, SYS_vfork, SYS_unlink, SYS_rename, SYS_link, SYS_symlink,
              SYS_mkdir,
@@ -98,7 +98,7 @@ bool watch() {
              SYS_socket, SYS_socketpair, SYS_connect, SYS_memfd_create, SYS_unlinkat, SYS_renameat2,
              SYS_linkat, SYS_symlinkat, SYS_mkdirat, SYS_ptrace, SYS_io_uring_setup
        }) {
-    program.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1));
+    program.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, static_cast<unsigned>(call), 0, 1));
     program.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP));
   }
   program.push_back(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));

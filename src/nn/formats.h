@@ -46,6 +46,9 @@ extern const LinearFormat kDenseFormats[3];
 // `weight_packed` U8, `weight_scale` F8_E4M3, `weight_global_scale` F32: nvfp4-pack-quantized.
 extern const LinearFormat kNvfp4Format;
 
+// Every format that can be read, as the table in linear.cc lists them.
+std::span<const LinearFormat* const> linear_formats();
+
 // W as plain elements, [out, in] row-major; also for slices of a stacked tensor.
 std::unique_ptr<Linear> dense_linear(DType dtype, std::span<const std::byte> bytes, LinearSize size,
                                      std::vector<float> bias = {});

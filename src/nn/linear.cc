@@ -106,6 +106,8 @@ void apply(const Linear& linear, ConstRows x, Rows y, const Exec& ex) {
   apply(std::span(&call, 1), ex);
 }
 
+std::span<const LinearFormat* const> linear_formats() { return kFormats; }
+
 std::string_view stored_format(const WeightScope& scope) {
   std::string_view found;
   for (const LinearFormat* format : kFormats) {

@@ -94,13 +94,13 @@ TEST(Bpe, AppliesTheBestRuleAtItsLeftmostPlaceFirst) {
   }
 }
 
-TEST(Bpe, AMillionLettersWithoutASpaceTakeNoQuadraticTime) {
+TEST(Bpe, HundredsOfThousandsOfLettersWithoutASpaceTakeNoQuadraticTime) {
   Model model;
   model.tokens = {"a", "b", "aa", "aaaa", "ab"};
   model.merges = {{0, 0, 2}, {2, 2, 3}, {0, 1, 4}};
   finish(model);
-  const std::vector<TokenId> ids = encode(build(model), model, std::string(1000000, 'a') + "b");
-  EXPECT_EQ(ids.size(), 250001u);
+  const std::vector<TokenId> ids = encode(build(model), model, std::string(200000, 'a') + "b");
+  EXPECT_EQ(ids.size(), 50001u);
   EXPECT_EQ(ids.back(), 1);
 }
 

@@ -60,9 +60,12 @@ const TensorInfo* WeightStore::find(std::string_view name) const {
   return found == nullptr ? nullptr : &found->info;
 }
 
-Error WeightStore::missing(std::string_view name, const std::string& expected) const {
-  return {ErrorCode::kNotFound, where_ + ": tensor " + quoted_for_message(name, 200) +
-                                    ": expected " + expected + ", found nothing"};
+Error WeightStore::mismatch(std::string_view name, const std::string& expected) const {
+  const Entry* found = entry(name);
+  const std::string what = ": tensor " + quoted_for_message(name, 200) + ": expected " + expected;
+  if (found == nullptr) return {ErrorCode::kNotFound, where_ + what + ", found nothing"};
+  return {ErrorCode::kInvalid, std::string(found->info.file) + what + ", found " +
+                                   tensor_text(found->info.dtype, found->info.shape)};
 }
 
 TensorView WeightStore::read(const Entry& found) {
@@ -73,19 +76,15 @@ TensorView WeightStore::read(const Entry& found) {
 Result<TensorView> WeightStore::get(std::string_view name, DType dtype,
                                     std::span<const int64_t> shape) {
   const Entry* found = entry(name);
-  if (found == nullptr) return missing(name, tensor_text(dtype, shape));
-  if (found->info.dtype != dtype ||
+  if (found == nullptr || found->info.dtype != dtype ||
       !std::equal(shape.begin(), shape.end(), found->info.shape.begin(), found->info.shape.end()))
-    return Error{ErrorCode::kInvalid, std::string(found->info.file) + ": tensor " +
-                                          quoted_for_message(name, 200) + ": expected " +
-                                          tensor_text(dtype, shape) + ", found " +
-                                          tensor_text(found->info.dtype, found->info.shape)};
+    return mismatch(name, tensor_text(dtype, shape));
   return read(*found);
 }
 
 Result<TensorView> WeightStore::get_any(std::string_view name) {
   const Entry* found = entry(name);
-  if (found == nullptr) return missing(name, "a tensor");
+  if (found == nullptr) return mismatch(name, "a tensor");
   return read(*found);
 }
 

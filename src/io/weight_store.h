@@ -58,6 +58,9 @@ class WeightStore {
   }
   // The tensor as it is, marked read; kNotFound when absent.
   Result<TensorView> get_any(std::string_view name);
+  // The error of a tensor that is not `expected` ("U8 [4, 8]"): kNotFound when absent, else
+  // kInvalid with what was found in which file.
+  Error mismatch(std::string_view name, const std::string& expected) const;
   // Marks a tensor as known and deliberately unused; nothing happens when it is absent.
   void ignore(std::string_view name);
 
@@ -80,7 +83,6 @@ class WeightStore {
   struct Entry;
   const Entry* entry(std::string_view name) const;  // null when absent
   TensorView read(const Entry& found);              // marks it
-  Error missing(std::string_view name, const std::string& expected) const;
 
   std::string where_;
   std::vector<std::shared_ptr<const MappedFile>> files_;
@@ -113,6 +115,9 @@ struct WeightScope {
     return store->get(name(leaf), dtype, shape);
   }
   Result<TensorView> get_any(std::string_view leaf) const { return store->get_any(name(leaf)); }
+  Error mismatch(std::string_view leaf, const std::string& expected) const {
+    return store->mismatch(name(leaf), expected);
+  }
   void ignore(std::string_view leaf) const { store->ignore(name(leaf)); }
 };
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/check.h"
+#include "nn/float_tensor.h"
 #include "nn/formats.h"
 #include "nn/norm.h"
 #include "nn/parallel.h"
@@ -15,7 +16,8 @@ namespace {
 
 // Every format that can be read. Names and dtypes keep them apart: at most one claims a layer.
 const LinearFormat* const kFormats[] = {&kDenseFormats[0], &kDenseFormats[1], &kDenseFormats[2],
-                                        &kNvfp4Format};
+                                        &kNvfp4Format,     &kMlxNvfp4Format,  &kFp8Format,
+                                        &kIntFormat,       &kAffineFormat};
 
 constexpr int64_t kColumnTile =
     16;  // shares begin at whole tiles, so kernels seldom see a ragged one
@@ -34,6 +36,24 @@ int64_t column_at(const LinearCall& call, int64_t start, int64_t mark) {
   return std::min(column - column % kColumnTile, out);
 }
 
+// Tensors that only quantised layers have. One beside a format that does not know it is part of a
+// form that is not read (zero points, a reordering) or a leftover of another one.
+constexpr std::string_view kQuantisedLeaves[] = {
+    "biases",       "scales",           "weight_g_idx",      "weight_global_scale", "weight_packed",
+    "weight_scale", "weight_scale_inv", "weight_zero_point", "weight_shape"};
+
+Status check_no_other_form(const LinearFormat& format, const WeightScope& scope) {
+  const auto lists = [](std::span<const std::string_view> leaves, std::string_view leaf) {
+    return std::find(leaves.begin(), leaves.end(), leaf) != leaves.end();
+  };
+  for (const std::string_view name : scope.store->names(scope.prefix + '.')) {
+    const std::string_view leaf = name.substr(scope.prefix.size() + 1);
+    if (!lists(kQuantisedLeaves, leaf) || lists(format.leaves, leaf)) continue;
+    return scope.mismatch(leaf, "nothing beside " + std::string(format.expected));
+  }
+  return ok_status();
+}
+
 // The one format that claims the tensors under `scope`.
 Result<const LinearFormat*> format_of(const WeightScope& scope) {
   const LinearFormat* found = nullptr;
@@ -47,7 +67,10 @@ Result<const LinearFormat*> format_of(const WeightScope& scope) {
     }
     found = format;
   }
-  if (found != nullptr) return found;
+  if (found != nullptr) {
+    SPINDRIFT_TRY_STATUS(check_no_other_form(*found, scope));
+    return found;
+  }
   std::string expected, present;
   for (const LinearFormat* format : kFormats)
     expected.append(expected.empty() ? "" : " or ").append(format->expected);
@@ -65,8 +88,8 @@ Result<const LinearFormat*> format_of(const WeightScope& scope) {
 // A stack in the tensor that has the scope's own name, as plain float elements.
 Result<std::unique_ptr<Linear>> load_bare_stack(const WeightScope& scope, LinearSize size) {
   const DType stored = scope.store->find(scope.prefix)->dtype;
-  const bool plain = stored == DType::kF32 || stored == DType::kF16;  // anything else: as bf16's
-  const DType dtype = plain ? stored : DType::kBf16;
+  const DType dtype =
+      is_float(stored) ? stored : DType::kBf16;  // anything else: reported as bf16's
   SPINDRIFT_TRY(const TensorView tensor,
                 scope.store->get(scope.prefix, dtype, size.shape(size.in)));
   return dense_linear(dtype, tensor.bytes, {.out = size.rows(), .in = size.in});
@@ -108,14 +131,15 @@ void apply(const Linear& linear, ConstRows x, Rows y, const Exec& ex) {
 
 std::span<const LinearFormat* const> linear_formats() { return kFormats; }
 
-std::string_view stored_format(const WeightScope& scope) {
-  std::string_view found;
+std::string_view stored_format(const WeightScope& scope, int64_t in) {
+  const LinearFormat* found = nullptr;
   for (const LinearFormat* format : kFormats) {
     if (!format->claims(scope)) continue;
-    if (!found.empty()) return {};
-    found = format->name;
+    if (found != nullptr) return {};
+    found = format;
   }
-  return found;
+  if (found == nullptr) return {};
+  return in > 0 && found->variant != nullptr ? found->variant(scope, in) : found->name;
 }
 
 std::optional<int64_t> stored_rows(const WeightScope& scope) {

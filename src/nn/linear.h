@@ -63,8 +63,9 @@ void apply(std::span<const LinearCall> calls, const Exec& ex);
 void apply(const Linear& linear, ConstRows x, Rows y, const Exec& ex);
 
 // Name of the format in which a linear layer is stored under `scope`, from names and dtypes alone;
-// empty when there is none that can be read, or more than one.
-std::string_view stored_format(const WeightScope& scope);
+// empty when there is none that can be read, or more than one. Integer codes are "int" or "affine"
+// unless the layer's columns are given: then "int4", "int8", "affine4" or "affine8".
+std::string_view stored_format(const WeightScope& scope, int64_t in = 0);
 // Output rows of whatever linear layer is stored under `scope`, in any format; nullopt when there
 // is none.
 std::optional<int64_t> stored_rows(const WeightScope& scope);

@@ -62,10 +62,13 @@ Result<std::unique_ptr<Linear>> load(const WeightScope& scope, LinearSize size,
   return dense_linear(kDtype, weight.bytes, {.out = size.rows(), .in = size.in}, std::move(bias));
 }
 
+constexpr std::string_view kLeaves[] = {"weight"};
+
 template <DType kDtype>
 constexpr LinearFormat describe(std::string_view name, std::string_view expected) {
   return {.name = name,
           .expected = expected,
+          .leaves = kLeaves,
           .claims = &claims<kDtype>,
           .load = &load<kDtype>,
           .stacks = true};

@@ -14,8 +14,13 @@ constexpr int64_t kGroup = 16;  // columns that share one block scale
 
 class Nvfp4Linear final : public Linear {
  public:
-  Nvfp4Linear(const kernels::Nvfp4Matrix& weights, float scale, std::vector<float> bias)
-      : Linear(weights.out, weights.in), weights_(weights), scale_(scale), bias_(std::move(bias)) {}
+  Nvfp4Linear(std::string_view format, const kernels::Nvfp4Matrix& weights, float scale,
+              std::vector<float> bias)
+      : Linear(weights.out, weights.in),
+        format_(format),
+        weights_(weights),
+        scale_(scale),
+        bias_(std::move(bias)) {}
 
   void read_row(int64_t o, std::span<float> row) const override {
     const std::byte* codes = weights_.codes.data() + o * (in() / 2);
@@ -35,11 +40,11 @@ class Nvfp4Linear final : public Linear {
                                     .scales = rows(weights_.scales, in() / kGroup),
                                     .out = count,
                                     .in = in()};
-    return std::make_unique<Nvfp4Linear>(part, scale_, bias_slice(bias_, first, count));
+    return std::make_unique<Nvfp4Linear>(format_, part, scale_, bias_slice(bias_, first, count));
   }
-  std::string_view format() const override { return kNvfp4Format.name; }
+  std::string_view format() const override { return format_; }
   int64_t bytes() const override {
-    return static_cast<int64_t>(weights_.codes.size() + weights_.scales.size()) + 4;
+    return static_cast<int64_t>(weights_.codes.size() + weights_.scales.size());
   }
 
  private:
@@ -48,8 +53,9 @@ class Nvfp4Linear final : public Linear {
     kernels.linear_nvfp4(weights_, x, y, columns, {.scale = scale_, .bias = bias_});
   }
 
+  std::string_view format_;
   kernels::Nvfp4Matrix weights_;
-  float scale_;  // 1 / global scale, applied to the finished dot
+  float scale_;  // 1 / global scale, applied to the finished dot; 1 where there is none
   std::vector<float> bias_;
 };
 
@@ -76,14 +82,17 @@ Result<float> load_global_scale(const WeightScope& scope) {
   return scale;
 }
 
+Status check_columns(const WeightScope& scope, LinearSize size) {
+  if (size.in % kGroup == 0) return ok_status();
+  return Error{ErrorCode::kUnsupported, scope.store->where() + ": layer `" + scope.prefix +
+                                            "`: expected a multiple of 16 input columns for "
+                                            "nvfp4, found " +
+                                            std::to_string(size.in)};
+}
+
 Result<std::unique_ptr<Linear>> load(const WeightScope& scope, LinearSize size,
                                      std::vector<float> bias) {
-  if (size.in % kGroup != 0) {
-    return Error{ErrorCode::kUnsupported, scope.store->where() + ": layer `" + scope.prefix +
-                                              "`: expected a multiple of 16 input columns for "
-                                              "nvfp4, found " +
-                                              std::to_string(size.in)};
-  }
+  SPINDRIFT_TRY_STATUS(check_columns(scope, size));
   SPINDRIFT_TRY(const TensorView codes,
                 scope.get("weight_packed", DType::kU8, {size.out, size.in / 2}));
   SPINDRIFT_TRY(const TensorView scales,
@@ -92,16 +101,49 @@ Result<std::unique_ptr<Linear>> load(const WeightScope& scope, LinearSize size,
   scope.ignore("input_global_scale");  // only for quantised activations
   const kernels::Nvfp4Matrix weights{
       .codes = codes.bytes, .scales = scales.bytes, .out = size.out, .in = size.in};
-  std::unique_ptr<Linear> layer = std::make_unique<Nvfp4Linear>(weights, scale, std::move(bias));
+  std::unique_ptr<Linear> layer =
+      std::make_unique<Nvfp4Linear>(kNvfp4Format.name, weights, scale, std::move(bias));
   return layer;
 }
+
+// The same codes and block scales in other words, and no scale of the whole tensor.
+bool claims_mlx(const WeightScope& scope) {
+  const TensorInfo* weight = scope.find("weight");
+  if (weight == nullptr || weight->dtype != DType::kU32) return false;
+  const TensorInfo* scales = scope.find("scales");
+  return scales != nullptr && scales->dtype == DType::kU8;
+}
+
+Result<std::unique_ptr<Linear>> load_mlx(const WeightScope& scope, LinearSize size,
+                                         std::vector<float> bias) {
+  SPINDRIFT_TRY_STATUS(check_columns(scope, size));
+  SPINDRIFT_TRY(const TensorView codes, scope.get("weight", DType::kU32, size.shape(size.in / 8)));
+  SPINDRIFT_TRY(const TensorView scales,
+                scope.get("scales", DType::kU8, size.shape(size.in / kGroup)));
+  const kernels::Nvfp4Matrix weights{
+      .codes = codes.bytes, .scales = scales.bytes, .out = size.rows(), .in = size.in};
+  std::unique_ptr<Linear> layer =
+      std::make_unique<Nvfp4Linear>(kMlxNvfp4Format.name, weights, 1.0F, std::move(bias));
+  return layer;
+}
+
+constexpr std::string_view kLeaves[] = {"weight_packed", "weight_scale", "weight_global_scale"};
+constexpr std::string_view kMlxLeaves[] = {"weight", "scales"};
 
 }  // namespace
 
 const LinearFormat kNvfp4Format = {
     .name = "nvfp4",
     .expected = "weight_packed U8 with weight_scale and weight_global_scale",
+    .leaves = kLeaves,
     .claims = &claims,
     .load = &load};
+
+const LinearFormat kMlxNvfp4Format = {.name = "mlx-nvfp4",
+                                      .expected = "weight U32 with scales U8",
+                                      .leaves = kMlxLeaves,
+                                      .claims = &claims_mlx,
+                                      .load = &load_mlx,
+                                      .stacks = true};
 
 }  // namespace spindrift::nn

@@ -4,6 +4,7 @@
 
 #include "core/check.h"
 #include "kernels/contract.h"
+#include "nn/float_tensor.h"
 #include "nn/parallel.h"
 #include "nn/to_float.h"
 
@@ -60,10 +61,7 @@ Result<LayerNorm> load_layer_norm(const WeightScope& scope, int64_t size, float 
 
 Result<std::vector<float>> load_vector(const WeightScope& scope, std::string_view leaf,
                                        int64_t size) {
-  // Any float type will do; a tensor that is absent or of another type is reported as bf16's.
-  const TensorInfo* info = scope.find(leaf);
-  const bool wide = info != nullptr && (info->dtype == DType::kF32 || info->dtype == DType::kF16);
-  SPINDRIFT_TRY(const TensorView view, scope.get(leaf, wide ? info->dtype : DType::kBf16, {size}));
+  SPINDRIFT_TRY(const TensorView view, get_float(scope, leaf, std::span(&size, 1)));
   std::vector<float> values(static_cast<size_t>(size));
   to_float(view.dtype, view.bytes, values);
   return values;

@@ -84,7 +84,9 @@ Result<LayerWeights> load_layer(const WeightScope& scope, const Config& config,
 
 // quantization_config's name of a stored format; empty for plain weights.
 std::string_view published_name(std::string_view format) {
-  return format == "nvfp4" ? "nvfp4-pack-quantized" : "";
+  if (format == "nvfp4") return "nvfp4-pack-quantized";
+  if (format == "fp8") return "float-quantized";
+  return format == "int4" || format == "int8" ? "pack-quantized" : "";
 }
 
 void cross_check_formats(const Weights& weights, const Config& config,

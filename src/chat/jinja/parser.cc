@@ -1,131 +1,29 @@
 #include "chat/jinja/parser.h"
 
 #include <algorithm>
-#include <charconv>
-#include <cstdlib>
+#include <utility>
 
-#include "chat/jinja/builtins.h"
 #include "chat/jinja/error.h"
+#include "chat/jinja/expression_parser.h"
 #include "chat/jinja/lexer.h"
-#include "chat/jinja/text.h"
 
 namespace spindrift::jinja {
 namespace {
 
-constexpr int kMaxNesting = 100;    // blocks, brackets and operators inside each other
-constexpr int kMaxTreeDepth = 400;  // of an expression, chains like a + b + c ... included
 constexpr size_t kProgramMemory = size_t{64} << 20;
 
-class Parser {
+class Parser : private ExpressionParser {
  public:
-  Parser(Program& program, std::vector<Token> tokens)
-      : program_(program), tokens_(std::move(tokens)) {}
-
+  using ExpressionParser::ExpressionParser;
   void run() { program_.body = statements({}, nullptr); }
 
  private:
-  // ---- tokens
-  const Token& now() const { return tokens_[at_]; }
-  const Token& peek() const { return tokens_[std::min(at_ + 1, tokens_.size() - 1)]; }
-  Token take() {
-    Token token = now();
-    if (at_ + 1 < tokens_.size()) ++at_;
-    return token;
-  }
-  bool is_op(std::string_view op) const { return now().type == Tok::kOperator && now().text == op; }
-  bool is_name(std::string_view name) const {
-    return now().type == Tok::kName && now().text == name;
-  }
-  bool skip_op(std::string_view op) {
-    if (!is_op(op)) return false;
-    take();
-    return true;
-  }
-  bool skip_name(std::string_view name) {
-    if (!is_name(name)) return false;
-    take();
-    return true;
-  }
-  [[noreturn]] void unexpected(const std::string& expected) const {
-    fail_at(now().line, "expected " + expected + ", found " + describe(now()));
-  }
-  void expect_op(std::string_view op) {
-    if (!skip_op(op)) unexpected("'" + std::string(op) + "'");
-  }
-  void expect_name(std::string_view name) {
-    if (!skip_name(name)) unexpected("'" + std::string(name) + "'");
-  }
-  const Str* name_token() {
-    if (now().type != Tok::kName) unexpected("a name");
-    return str(take().text);
-  }
-
-  // ---- construction
-  const Str* str(std::string_view text) {
-    return program_.arena.make<Str>(program_.arena.copy(text), text.size(), count_code_points(text),
-                                    false);
-  }
-  static ExprPtr make(ExprKind kind, int line) {
-    auto e = std::make_unique<Expr>();
-    e->kind = kind;
-    e->line = line;
-    return e;
-  }
-  static StmtPtr make(StmtKind kind, int line) {
+  static StmtPtr make_statement(StmtKind kind, int line) {
     auto s = std::make_unique<Stmt>();
     s->kind = kind;
     s->line = line;
     return s;
   }
-  // Called once all children are in place.
-  static ExprPtr finish(ExprPtr e) {
-    int depth = 0;
-    const auto see = [&](const ExprPtr& child) {
-      if (child) depth = std::max(depth, child->depth);
-    };
-    see(e->a);
-    see(e->b);
-    see(e->c);
-    see(e->star);
-    see(e->star_star);
-    for (const ExprPtr& child : e->args) see(child);
-    for (const auto& [name, child] : e->named) see(child);
-    e->depth = depth + 1;
-    if (e->depth > kMaxTreeDepth) fail_at(e->line, "an expression nests too deep");
-    return e;
-  }
-  static ExprPtr unary(ExprKind kind, int line, ExprPtr a) {
-    ExprPtr e = make(kind, line);
-    e->a = std::move(a);
-    return finish(std::move(e));
-  }
-  static ExprPtr binary(ExprKind kind, int line, ExprPtr a, ExprPtr b, Op op = Op::kAdd) {
-    ExprPtr e = make(kind, line);
-    e->a = std::move(a);
-    e->b = std::move(b);
-    e->op = op;
-    return finish(std::move(e));
-  }
-  ExprPtr text_const(const std::string& text, int line) {
-    ExprPtr e = make(ExprKind::kConst, line);
-    e->value = Value::of(str(text));
-    return e;
-  }
-  class Nest {
-   public:
-    explicit Nest(Parser& parser) : parser_(parser) {
-      if (++parser_.nesting_ > kMaxNesting)
-        fail_at(parser_.now().line, "the template nests too deep");
-    }
-    ~Nest() { --parser_.nesting_; }
-    Nest(const Nest&) = delete;
-    Nest& operator=(const Nest&) = delete;
-
-   private:
-    Parser& parser_;
-  };
-
-  // ---- statements
 
   // Parses until a block whose tag is one of `ends` (left unread after its "{%"), or to the end
   // when there are none.
@@ -134,7 +32,7 @@ class Parser {
     Body body;
     StmtPtr output;
     const auto add_output = [&](ExprPtr e) {
-      if (!output) output = make(StmtKind::kOutput, e->line);
+      if (!output) output = make_statement(StmtKind::kOutput, e->line);
       output->exprs.push_back(std::move(e));
     };
     const auto flush = [&] {
@@ -197,12 +95,12 @@ class Parser {
     if (tag.text == "macro") return macro_statement(tag);
     if (tag.text == "call") return call_statement(tag);
     if (tag.text == "generation") {
-      StmtPtr s = make(StmtKind::kGeneration, tag.line);
+      StmtPtr s = make_statement(StmtKind::kGeneration, tag.line);
       s->body = function_body(tag, "endgeneration");
       return s;
     }
     if (tag.text == "filter") {
-      StmtPtr s = make(StmtKind::kFilterBlock, tag.line);
+      StmtPtr s = make_statement(StmtKind::kFilterBlock, tag.line);
       s->value = filters(nullptr, true);
       s->body = closed_body(tag, "endfilter");
       return s;
@@ -212,7 +110,7 @@ class Parser {
     if (tag.text == "block") return block_statement(tag);
     if (tag.text == "break" || tag.text == "continue") {
       if (loops_ == 0) fail_at(tag.line, "'" + tag.text + "' outside of a loop");
-      return make(tag.text == "break" ? StmtKind::kBreak : StmtKind::kContinue, tag.line);
+      return make_statement(tag.text == "break" ? StmtKind::kBreak : StmtKind::kContinue, tag.line);
     }
     if (tag.text == "include" || tag.text == "import" || tag.text == "from" ||
         tag.text == "extends")
@@ -231,7 +129,7 @@ class Parser {
   }
 
   StmtPtr if_statement(const Token& tag) {
-    StmtPtr s = make(StmtKind::kIf, tag.line);
+    StmtPtr s = make_statement(StmtKind::kIf, tag.line);
     for (;;) {
       Branch branch;
       branch.test = tuple_or_expression(false);
@@ -245,7 +143,7 @@ class Parser {
   }
 
   StmtPtr for_statement(const Token& tag) {
-    StmtPtr s = make(StmtKind::kFor, tag.line);
+    StmtPtr s = make_statement(StmtKind::kFor, tag.line);
     s->target = assignment_target(false);
     expect_name("in");
     s->iter = tuple_or_expression(false);
@@ -260,7 +158,7 @@ class Parser {
   }
 
   StmtPtr set_statement(const Token& tag) {
-    StmtPtr s = make(StmtKind::kSet, tag.line);
+    StmtPtr s = make_statement(StmtKind::kSet, tag.line);
     s->target = assignment_target(true);
     if (skip_op("=")) {
       s->value = tuple_or_expression(true);
@@ -293,7 +191,7 @@ class Parser {
   }
 
   StmtPtr macro_statement(const Token& tag) {
-    StmtPtr s = make(StmtKind::kMacro, tag.line);
+    StmtPtr s = make_statement(StmtKind::kMacro, tag.line);
     s->name = name_token();
     check_assignable(*s->name, tag.line);
     signature(*s);
@@ -302,7 +200,7 @@ class Parser {
   }
 
   StmtPtr call_statement(const Token& tag) {
-    StmtPtr s = make(StmtKind::kCallBlock, tag.line);
+    StmtPtr s = make_statement(StmtKind::kCallBlock, tag.line);
     if (is_op("(")) signature(*s);
     s->value = expression();
     if (s->value->kind != ExprKind::kCall) fail_at(tag.line, "'call' expects a call");
@@ -311,7 +209,7 @@ class Parser {
   }
 
   StmtPtr with_statement(const Token& tag) {
-    StmtPtr s = make(StmtKind::kWith, tag.line);
+    StmtPtr s = make_statement(StmtKind::kWith, tag.line);
     while (now().type != Tok::kBlockEnd) {
       if (!s->exprs.empty()) expect_op(",");
       s->exprs.push_back(assignment_target(false));
@@ -323,7 +221,7 @@ class Parser {
   }
 
   StmtPtr print_statement(const Token& tag) {
-    StmtPtr s = make(StmtKind::kOutput, tag.line);
+    StmtPtr s = make_statement(StmtKind::kOutput, tag.line);
     while (now().type != Tok::kBlockEnd) {
       if (!s->exprs.empty()) expect_op(",");
       s->exprs.push_back(expression());
@@ -332,7 +230,7 @@ class Parser {
   }
 
   StmtPtr block_statement(const Token& tag) {
-    StmtPtr s = make(StmtKind::kBlock, tag.line);
+    StmtPtr s = make_statement(StmtKind::kBlock, tag.line);
     s->name = name_token();
     for (std::string_view other : blocks_)
       if (other == s->name->view())
@@ -368,431 +266,7 @@ class Parser {
     return target;
   }
 
-  // ---- expressions
-
-  template <class One>
-  ExprPtr tuple(bool parenthesised, One one) {
-    const int line = now().line;
-    std::vector<ExprPtr> items;
-    bool is_tuple = false;
-    for (;;) {
-      if (!items.empty()) expect_op(",");
-      const bool ended =
-          now().type == Tok::kVariableEnd || now().type == Tok::kBlockEnd || is_op(")");
-      if (ended) break;
-      items.push_back(one());
-      if (!is_op(",")) break;
-      is_tuple = true;
-    }
-    if (!is_tuple) {
-      if (!items.empty()) return std::move(items[0]);
-      if (!parenthesised) unexpected("an expression");
-    }
-    ExprPtr e = make(ExprKind::kTuple, line);
-    e->args = std::move(items);
-    return finish(std::move(e));
-  }
-
-  ExprPtr tuple_or_expression(bool with_condition) {
-    return tuple(false, [&] { return with_condition ? expression() : or_expression(); });
-  }
-
-  ExprPtr expression() {
-    const Nest nest(*this);
-    const int line = now().line;
-    ExprPtr first = or_expression();
-    while (skip_name("if")) {
-      ExprPtr e = make(ExprKind::kCondition, line);
-      e->a = std::move(first);
-      e->b = or_expression();
-      if (skip_name("else")) e->c = expression();
-      first = finish(std::move(e));
-    }
-    return first;
-  }
-
-  ExprPtr or_expression() {
-    ExprPtr left = and_expression();
-    while (is_name("or")) {
-      const int line = take().line;
-      left = binary(ExprKind::kOr, line, std::move(left), and_expression());
-    }
-    return left;
-  }
-
-  ExprPtr and_expression() {
-    ExprPtr left = not_expression();
-    while (is_name("and")) {
-      const int line = take().line;
-      left = binary(ExprKind::kAnd, line, std::move(left), not_expression());
-    }
-    return left;
-  }
-
-  ExprPtr not_expression() {
-    if (!is_name("not")) return comparison();
-    const Nest nest(*this);
-    const int line = take().line;
-    return unary(ExprKind::kNot, line, not_expression());
-  }
-
-  bool comparison_operator(Op* op) {
-    if (now().type == Tok::kOperator) {
-      static constexpr std::pair<std::string_view, Op> kOps[] = {
-          {"==", Op::kEqual},     {"!=", Op::kNotEqual}, {"<", Op::kLess},
-          {"<=", Op::kLessEqual}, {">", Op::kGreater},   {">=", Op::kGreaterEqual}};
-      for (const auto& [text, value] : kOps) {
-        if (now().text != text) continue;
-        *op = value;
-        take();
-        return true;
-      }
-      return false;
-    }
-    if (skip_name("in")) {
-      *op = Op::kIn;
-      return true;
-    }
-    if (is_name("not") && peek().type == Tok::kName && peek().text == "in") {
-      take();
-      take();
-      *op = Op::kNotIn;
-      return true;
-    }
-    return false;
-  }
-
-  ExprPtr comparison() {
-    const int line = now().line;
-    ExprPtr first = sum();
-    Op op = Op::kEqual;
-    if (!comparison_operator(&op)) return first;
-    ExprPtr e = make(ExprKind::kCompare, line);
-    e->a = std::move(first);
-    do {
-      e->ops.push_back(op);
-      e->args.push_back(sum());
-    } while (comparison_operator(&op));
-    return finish(std::move(e));
-  }
-
-  ExprPtr sum() {
-    ExprPtr left = concatenation();
-    while (is_op("+") || is_op("-")) {
-      const Token token = take();
-      left = binary(ExprKind::kBinary, token.line, std::move(left), concatenation(),
-                    token.text == "+" ? Op::kAdd : Op::kSubtract);
-    }
-    return left;
-  }
-
-  ExprPtr concatenation() {
-    const int line = now().line;
-    ExprPtr first = product();
-    if (!is_op("~")) return first;
-    ExprPtr e = make(ExprKind::kConcat, line);
-    e->args.push_back(std::move(first));
-    while (skip_op("~")) e->args.push_back(product());
-    return finish(std::move(e));
-  }
-
-  ExprPtr product() {
-    ExprPtr left = power();
-    while (is_op("*") || is_op("/") || is_op("//") || is_op("%")) {
-      const Token token = take();
-      const Op op = token.text == "*"    ? Op::kMultiply
-                    : token.text == "/"  ? Op::kDivide
-                    : token.text == "//" ? Op::kFloorDivide
-                                         : Op::kModulo;
-      left = binary(ExprKind::kBinary, token.line, std::move(left), power(), op);
-    }
-    return left;
-  }
-
-  ExprPtr power() {
-    ExprPtr left = unary_expression(true);
-    while (is_op("**")) {
-      const int line = take().line;
-      left = binary(ExprKind::kBinary, line, std::move(left), unary_expression(true), Op::kPower);
-    }
-    return left;
-  }
-
-  ExprPtr unary_expression(bool with_filter) {
-    const Nest nest(*this);
-    ExprPtr e;
-    if (is_op("-") || is_op("+")) {
-      const Token sign = take();
-      e = unary(sign.text == "-" ? ExprKind::kNegative : ExprKind::kPositive, sign.line,
-                unary_expression(false));
-    } else {
-      e = primary(false);
-    }
-    e = postfix(std::move(e));
-    return with_filter ? filter_expression(std::move(e)) : std::move(e);
-  }
-
-  ExprPtr number(const Token& token) {
-    ExprPtr e = make(ExprKind::kConst, token.line);
-    if (token.type == Tok::kFloat) {
-      e->value = Value::of(std::strtod(token.text.c_str(), nullptr));
-      return e;
-    }
-    std::string_view digits = token.text;
-    uint32_t base = 10;
-    if (digits.size() > 2 && digits[0] == '0') {
-      const char letter = static_cast<char>(digits[1] | 0x20);
-      base = letter == 'x' ? 16 : (letter == 'o' ? 8 : (letter == 'b' ? 2 : 10));
-      if (base != 10) digits.remove_prefix(2);
-    }
-    const BigInt big = BigInt::from_digits(digits, base);
-    if (const auto small = big.to_int64()) {
-      e->value = Value::of(*small);
-      return e;
-    }
-    auto* limbs = program_.arena.array<uint32_t>(big.limbs().size());
-    std::copy(big.limbs().begin(), big.limbs().end(), limbs);
-    e->value = Value::of(Kind::kBig);
-    e->value.big =
-        program_.arena.make<BigLimbs>(limbs, static_cast<uint32_t>(big.limbs().size()), false);
-    return e;
-  }
-
-  ExprPtr primary(bool with_namespace) {
-    const Token token = now();
-    switch (token.type) {
-      case Tok::kName: {
-        take();
-        ExprPtr e = make(ExprKind::kConst, token.line);
-        if (token.text == "true" || token.text == "True")
-          e->value = Value::of(true);
-        else if (token.text == "false" || token.text == "False")
-          e->value = Value::of(false);
-        else if (token.text == "none" || token.text == "None")
-          e->value = Value::none();
-        else {
-          e->kind = ExprKind::kName;
-          e->name = str(token.text);
-          if (with_namespace && skip_op(".")) {
-            e->kind = ExprKind::kNsRef;
-            e->attr = name_token();
-          }
-        }
-        return e;
-      }
-      case Tok::kString: {
-        std::string text;
-        while (now().type == Tok::kString) text += take().text;
-        return text_const(text, token.line);
-      }
-      case Tok::kInteger:
-      case Tok::kFloat:
-        return number(take());
-      default:
-        break;
-    }
-    const Nest nest(*this);
-    if (skip_op("(")) {
-      ExprPtr e = tuple(true, [&] { return expression(); });
-      expect_op(")");
-      return e;
-    }
-    if (skip_op("[")) {
-      ExprPtr e = make(ExprKind::kList, token.line);
-      while (!is_op("]")) {
-        if (!e->args.empty()) expect_op(",");
-        if (is_op("]")) break;
-        e->args.push_back(expression());
-      }
-      expect_op("]");
-      return finish(std::move(e));
-    }
-    if (skip_op("{")) {
-      ExprPtr e = make(ExprKind::kDict, token.line);
-      while (!is_op("}")) {
-        if (!e->args.empty()) expect_op(",");
-        if (is_op("}")) break;
-        e->args.push_back(expression());
-        expect_op(":");
-        e->args.push_back(expression());
-      }
-      expect_op("}");
-      return finish(std::move(e));
-    }
-    unexpected("an expression");
-  }
-
-  ExprPtr postfix(ExprPtr e) {
-    for (;;) {
-      if (is_op("."))
-        e = attribute(std::move(e));
-      else if (is_op("["))
-        e = subscript(std::move(e));
-      else if (is_op("("))
-        e = call(std::move(e));
-      else
-        return e;
-    }
-  }
-
-  ExprPtr filter_expression(ExprPtr e) {
-    for (;;) {
-      if (is_op("|"))
-        e = filters(std::move(e), false);
-      else if (is_name("is"))
-        e = test(std::move(e));
-      else if (is_op("("))
-        e = call(std::move(e));
-      else
-        return e;
-    }
-  }
-
-  ExprPtr attribute(ExprPtr object) {
-    const int line = take().line;
-    if (now().type == Tok::kName) {
-      ExprPtr e = make(ExprKind::kAttribute, line);
-      e->name = str(take().text);
-      e->a = std::move(object);
-      return finish(std::move(e));
-    }
-    if (now().type != Tok::kInteger) unexpected("a name or a number");
-    return binary(ExprKind::kItem, line, std::move(object), number(take()));
-  }
-
-  ExprPtr subscript(ExprPtr object) {
-    const int line = take().line;
-    std::vector<ExprPtr> items;
-    ExprPtr slice;
-    while (!is_op("]")) {
-      if (!items.empty() || slice) expect_op(",");
-      if (slice) fail_unsupported(line, "a slice among several subscripts is not supported");
-      ExprPtr first;
-      if (!is_op(":")) first = expression();
-      if (!is_op(":")) {
-        items.push_back(std::move(first));
-        continue;
-      }
-      if (!items.empty())
-        fail_unsupported(line, "a slice among several subscripts is not supported");
-      slice = make(ExprKind::kSlice, line);
-      slice->args.push_back(std::move(first));
-      for (int part = 0; part < 2; ++part) {
-        const bool given = skip_op(":");
-        const bool empty = !given || is_op(":") || is_op("]") || is_op(",");
-        slice->args.push_back(empty ? nullptr : expression());
-      }
-    }
-    expect_op("]");
-    if (slice) {
-      slice->a = std::move(object);
-      return finish(std::move(slice));
-    }
-    ExprPtr key;
-    if (items.size() == 1) {
-      key = std::move(items[0]);
-    } else {
-      key = make(ExprKind::kTuple, line);
-      key->args = std::move(items);
-      key = finish(std::move(key));
-    }
-    return binary(ExprKind::kItem, line, std::move(object), std::move(key));
-  }
-
-  void call_arguments(Expr& e) {
-    const int line = now().line;
-    const auto ensure = [&](bool fine) {
-      if (!fine) fail_at(line, "arguments are in the wrong order");
-    };
-    expect_op("(");
-    bool first = true;
-    while (!is_op(")")) {
-      if (!first) {
-        expect_op(",");
-        if (is_op(")")) break;
-      }
-      first = false;
-      if (skip_op("*")) {
-        ensure(!e.star && !e.star_star);
-        e.star = expression();
-      } else if (skip_op("**")) {
-        ensure(!e.star_star);
-        e.star_star = expression();
-      } else if (now().type == Tok::kName && peek().type == Tok::kOperator && peek().text == "=") {
-        ensure(!e.star_star);
-        const Str* name = str(take().text);
-        take();
-        for (const auto& [other, value] : e.named)
-          if (other->view() == name->view())
-            fail_at(line, "argument '" + std::string(name->view()) + "' is given twice");
-        e.named.emplace_back(name, expression());
-      } else {
-        ensure(!e.star && !e.star_star && e.named.empty());
-        e.args.push_back(expression());
-      }
-    }
-    expect_op(")");
-  }
-
-  ExprPtr call(ExprPtr callee) {
-    ExprPtr e = make(ExprKind::kCall, now().line);
-    e->a = std::move(callee);
-    call_arguments(*e);
-    return finish(std::move(e));
-  }
-
-  std::string dotted_name() {
-    std::string name(name_token()->view());
-    while (skip_op(".")) name.append(".").append(name_token()->view());
-    return name;
-  }
-
-  // `| f | g(x)` applied to e (null: the text of a block). With `inline_first` the first filter
-  // comes without a bar.
-  ExprPtr filters(ExprPtr e, bool inline_first) {
-    while (inline_first || is_op("|")) {
-      if (!inline_first) take();
-      inline_first = false;
-      ExprPtr filter = make(ExprKind::kFilter, now().line);
-      const std::string name = dotted_name();
-      if (const std::string_view why = refused_filter(name); !why.empty())
-        fail_unsupported(filter->line,
-                         "filter '" + name + "' is not supported: " + std::string(why));
-      filter->name = str(name);
-      filter->builtin = find_filter(name);
-      if (is_op("(")) call_arguments(*filter);
-      filter->a = std::move(e);
-      e = finish(std::move(filter));
-    }
-    return e;
-  }
-
-  ExprPtr test(ExprPtr e) {
-    ExprPtr t = make(ExprKind::kTest, take().line);
-    const bool negated = skip_name("not");
-    const std::string name = dotted_name();
-    t->name = str(name);
-    t->builtin = find_test(name);
-    const Tok type = now().type;
-    if (is_op("(")) {
-      call_arguments(*t);
-    } else if ((type == Tok::kName || type == Tok::kString || type == Tok::kInteger ||
-                type == Tok::kFloat || is_op("[") || is_op("{")) &&
-               !is_name("else") && !is_name("or") && !is_name("and")) {
-      if (is_name("is")) fail_at(now().line, "tests with 'is' cannot be chained");
-      t->args.push_back(postfix(primary(false)));
-    }
-    t->a = std::move(e);
-    const int line = t->line;
-    ExprPtr done = finish(std::move(t));
-    return negated ? unary(ExprKind::kNot, line, std::move(done)) : std::move(done);
-  }
-
-  Program& program_;
-  std::vector<Token> tokens_;
-  size_t at_ = 0;
-  int nesting_ = 0;
-  int loops_ = 0;
+  int loops_ = 0;  // that a break here could leave
   std::vector<std::string_view> blocks_;
 };
 

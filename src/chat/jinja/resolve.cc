@@ -3,240 +3,24 @@
 // the scopes around it; a name stored in a scope is that scope's own from its start, where it
 // begins as a copy of the outer one (or as the context's, when it may stay unassigned in some
 // branch); an `if` is no scope.
-#include <algorithm>
 #include <map>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "chat/jinja/error.h"
 #include "chat/jinja/parser.h"
+#include "chat/jinja/symbols.h"
 
 namespace spindrift::jinja {
 namespace {
 
 using Load = Scope::Load;
 
-// The names of one scope. A name found in `variables` is this scope's own.
-struct Symbols {
-  struct Variable {
-    Load load = Load::kResolve;
-    int outer_level = 0;  // of a kAlias
-    const Str* name = nullptr;
-  };
-  int level = 0;
-  const Symbols* parent = nullptr;
-  std::map<std::string_view, Variable> variables;
-  std::set<std::string_view> stores;
-
-  // The level of the scope that owns the name, or -1.
-  int find(std::string_view name) const {
-    for (const Symbols* s = this; s != nullptr; s = s->parent)
-      if (s->variables.count(name) != 0) return s->level;
-    return -1;
-  }
-  void load(const Str* name) {
-    if (find(name->view()) < 0) variables[name->view()] = {Load::kResolve, 0, name};
-  }
-  void store(const Str* name) {
-    stores.insert(name->view());
-    if (variables.count(name->view()) != 0) return;
-    const int outer = parent == nullptr ? -1 : parent->find(name->view());
-    variables[name->view()] =
-        outer >= 0 ? Variable{Load::kAlias, outer, name} : Variable{Load::kEmpty, 0, name};
-  }
-  void parameter(const Str* name) {
-    stores.insert(name->view());
-    variables[name->view()] = {Load::kParameter, 0, name};
-  }
-  // Joins the branches of an `if`: what only some branch stores keeps its outer value in the
-  // others.
-  void join(const std::vector<Symbols>& branches) {
-    std::set<std::string_view> stored;
-    for (const Symbols& branch : branches)
-      stored.insert(branch.stores.begin(), branch.stores.end());
-    for (std::string_view own : stores) stored.erase(own);
-    for (const Symbols& branch : branches) {
-      for (const auto& [name, variable] : branch.variables) variables[name] = variable;
-      stores.insert(branch.stores.begin(), branch.stores.end());
-    }
-    for (std::string_view name : stored) {
-      Variable& variable = variables.at(name);
-      const int outer = parent == nullptr ? -1 : parent->find(name);
-      variable = outer >= 0 ? Variable{Load::kAlias, outer, variable.name}
-                            : Variable{Load::kResolve, 0, variable.name};
-    }
-  }
-};
-
-// ---- which names a piece of template reads and writes
-
-void collect(Symbols& s, const Expr* e);
-void collect(Symbols& s, const ExprPtr& e) { collect(s, e.get()); }
-
-void collect(Symbols& s, const Expr* e) {
-  if (e == nullptr) return;
-  if (e->kind == ExprKind::kName || e->kind == ExprKind::kNsRef) {
-    s.load(e->name);
-    return;
-  }
-  collect(s, e->a);
-  collect(s, e->b);
-  collect(s, e->c);
-  for (const ExprPtr& child : e->args) collect(s, child);
-  for (const auto& [name, child] : e->named) collect(s, child);
-  collect(s, e->star);
-  collect(s, e->star_star);
-}
-
-void collect_target(Symbols& s, const Expr& target, bool parameter) {
-  if (target.kind == ExprKind::kNsRef) {
-    s.load(target.name);
-  } else if (target.kind == ExprKind::kTuple) {
-    for (const ExprPtr& item : target.args) collect_target(s, *item, parameter);
-  } else if (parameter) {
-    s.parameter(target.name);
-  } else {
-    s.store(target.name);
-  }
-}
-
-void collect(Symbols& s, const Body& body);
-
-void collect(Symbols& s, const Stmt& stmt) {
-  switch (stmt.kind) {
-    case StmtKind::kOutput:
-      for (const ExprPtr& e : stmt.exprs) collect(s, e);
-      return;
-    case StmtKind::kFor:
-      collect(s, stmt.iter);
-      return;
-    case StmtKind::kIf: {
-      // The first test belongs to the scope itself; every later test is part of the elif branches,
-      // which jinja2 joins with the rest as one.
-      collect(s, stmt.branches[0].test);
-      std::vector<Symbols> branches(3, s);
-      collect(branches[0], stmt.branches[0].body);
-      for (size_t i = 1; i < stmt.branches.size(); ++i) {
-        Symbols& all = branches[1];
-        collect(all, stmt.branches[i].test);
-        std::vector<Symbols> inner(3, all);
-        collect(inner[0], stmt.branches[i].body);
-        all.join(inner);
-      }
-      collect(branches[2], stmt.else_body);
-      s.join(branches);
-      return;
-    }
-    case StmtKind::kSet:
-      collect(s, stmt.value);
-      collect_target(s, *stmt.target, false);
-      return;
-    case StmtKind::kSetBlock:
-      collect_target(s, *stmt.target, false);
-      return;
-    case StmtKind::kMacro:
-      s.store(stmt.name);
-      return;
-    case StmtKind::kCallBlock:
-    case StmtKind::kFilterBlock:
-      collect(s, stmt.value);
-      return;
-    case StmtKind::kWith:
-      for (size_t i = 1; i < stmt.exprs.size(); i += 2) collect(s, stmt.exprs[i]);
-      return;
-    case StmtKind::kGeneration:
-    case StmtKind::kBlock:
-    case StmtKind::kBreak:
-    case StmtKind::kContinue:
-      return;
-  }
-}
-
-void collect(Symbols& s, const Body& body) {
-  for (const StmtPtr& stmt : body) collect(s, *stmt);
-}
-
-// ---- whether a special name is read anywhere inside without being assigned before, nested scopes
-// included
-
-class Reads {
- public:
-  explicit Reads(std::string_view name) : name_(name) {}
-  bool in(const Body& body) {
-    for (const StmtPtr& stmt : body)
-      if (in(*stmt)) return true;
-    return false;
-  }
-
- private:
-  bool in(const ExprPtr& e) {
-    if (!e || assigned_) return false;
-    if (e->kind == ExprKind::kName) return e->name->view() == name_;
-    if (in(e->a) || in(e->b) || in(e->c) || in(e->star) || in(e->star_star)) return true;
-    for (const ExprPtr& child : e->args)
-      if (in(child)) return true;
-    for (const auto& [name, child] : e->named)
-      if (in(child)) return true;
-    return false;
-  }
-  void target(const Expr& e) {
-    if (e.kind == ExprKind::kName && e.name->view() == name_) assigned_ = true;
-    for (const ExprPtr& item : e.args) target(*item);
-  }
-  bool in(const Stmt& s) {
-    if (s.kind == StmtKind::kBlock) return false;
-    if (s.kind == StmtKind::kWith) {
-      for (size_t i = 0; i < s.exprs.size(); i += 2) target(*s.exprs[i]);
-      for (size_t i = 1; i < s.exprs.size(); i += 2)
-        if (in(s.exprs[i])) return true;
-      return in(s.body);
-    }
-    if (s.target) target(*s.target);
-    for (const ExprPtr& e : s.exprs)
-      if (in(e)) return true;
-    for (const Parameter& p : s.parameters) {
-      if (p.name->view() == name_) assigned_ = true;
-      if (in(p.fallback)) return true;
-    }
-    for (const Branch& branch : s.branches)
-      if (in(branch.test) || in(branch.body)) return true;
-    return in(s.value) || in(s.iter) || in(s.body) || in(s.else_body) || in(s.test);
-  }
-  std::string_view name_;
-  bool assigned_ = false;
-};
-
-bool stores_name(const Body& body, std::string_view name);
-
-bool target_names(const Expr& e, std::string_view name) {
-  if (e.kind == ExprKind::kName) return e.name->view() == name;
-  if (e.kind != ExprKind::kTuple) return false;
-  return std::any_of(e.args.begin(), e.args.end(),
-                     [&](const ExprPtr& item) { return target_names(*item, name); });
-}
-
-bool stores_name(const Stmt& s, std::string_view name) {
-  if ((s.kind == StmtKind::kSet || s.kind == StmtKind::kSetBlock || s.kind == StmtKind::kFor) &&
-      target_names(*s.target, name))
-    return true;
-  for (const Branch& branch : s.branches)
-    if (stores_name(branch.body, name)) return true;
-  return stores_name(s.body, name) || stores_name(s.else_body, name);
-}
-
-bool stores_name(const Body& body, std::string_view name) {
-  return std::any_of(body.begin(), body.end(),
-                     [&](const StmtPtr& s) { return stores_name(*s, name); });
-}
-
-// ---- slots
-
 // One function frame at run time: the root, a macro, a call block, a block, a recursive loop or a
 // loop's filter.
-struct Function {
-  Function* parent = nullptr;
+struct FunctionSlots {
+  FunctionSlots* parent = nullptr;
   std::map<std::pair<int, std::string_view>, int> slots;
   int slot(int level, std::string_view name) {
     return slots.emplace(std::pair{level, name}, static_cast<int>(slots.size())).first->second;
@@ -245,7 +29,7 @@ struct Function {
 
 struct Place {
   Symbols* symbols;
-  Function* function;
+  FunctionSlots* function;
   bool soft = false;      // inside an if: unknown filters are an error only when reached
   bool toplevel = false;  // the root or an if in it
 };
@@ -256,7 +40,7 @@ class Resolver {
 
   void run() {
     Symbols symbols;
-    Function function;
+    FunctionSlots function;
     const Place place{&symbols, &function, false, true};
     own(0, &function);
     collect(symbols, program_.body);
@@ -267,15 +51,15 @@ class Resolver {
 
  private:
   // Declares which function owns the variables of a scope level; scopes of a level never overlap.
-  void own(int level, Function* function) {
+  void own(int level, FunctionSlots* function) {
     owners_.resize(static_cast<size_t>(level) + 1);
     owners_[static_cast<size_t>(level)] = function;
   }
 
-  VarRef locate(int level, std::string_view name, Function* from) {
-    Function* owner = owners_.at(static_cast<size_t>(level));
+  VarRef locate(int level, std::string_view name, FunctionSlots* from) {
+    FunctionSlots* owner = owners_.at(static_cast<size_t>(level));
     int hops = 0;
-    for (Function* f = from; f != owner; f = f->parent) ++hops;
+    for (FunctionSlots* f = from; f != owner; f = f->parent) ++hops;
     return {hops, owner->slot(level, name)};
   }
   VarRef variable(const Place& place, const Str* name) {
@@ -433,7 +217,7 @@ class Resolver {
       fail_at(s.line, "cannot assign to the special variable 'loop' inside a loop");
     expression(s.iter, place);
     if (s.test) {
-      Function filter{place.function, {}};
+      FunctionSlots filter{place.function, {}};
       Symbols symbols = inner(place);
       const Place inside{&symbols, &filter};
       own(symbols.level, &filter);
@@ -446,13 +230,13 @@ class Resolver {
       finish(&s.test_scope, inside);
       s.test_slots = static_cast<int>(filter.slots.size());
     }
-    Function recursive{place.function, {}};
-    Function* owner = s.recursive ? &recursive : place.function;
+    FunctionSlots recursive{place.function, {}};
+    FunctionSlots* owner = s.recursive ? &recursive : place.function;
     {
       Symbols symbols = inner(place);
       const Place inside{&symbols, owner};
       own(symbols.level, owner);
-      if (s.recursive || Reads("loop").in(s.body)) {
+      if (s.recursive || reads_name(s.body, "loop")) {
         static constexpr Str kLoop{"loop", 4, 4, false};
         symbols.parameter(&kLoop);
         s.loop_ref = {0, owner->slot(symbols.level, "loop")};
@@ -485,7 +269,7 @@ class Resolver {
     return refs;
   }
   void function(Stmt& s, const Place& place) {
-    Function function{place.function, {}};
+    FunctionSlots function{place.function, {}};
     Symbols symbols = inner(place);
     const Place inside{&symbols, &function};
     own(symbols.level, &function);
@@ -496,7 +280,7 @@ class Resolver {
     };
     analyse();
     const auto special = [&](const Str& name, VarRef* ref) {
-      if (!Reads(name.view()).in(s.body)) return;
+      if (!reads_name(s.body, name.view())) return;
       for (const Parameter& p : s.parameters) {
         if (p.name->view() != name.view()) continue;
         if (name.view() == "caller") {
@@ -526,8 +310,8 @@ class Resolver {
 
   // A block sees the context only, never the variables of the scopes around it.
   void block(Stmt& s) {
-    std::vector<Function*> outer_owners = std::exchange(owners_, {});
-    Function function;
+    std::vector<FunctionSlots*> outer_owners = std::exchange(owners_, {});
+    FunctionSlots function;
     Symbols symbols;
     const Place inside{&symbols, &function};
     own(0, &function);
@@ -539,7 +323,7 @@ class Resolver {
   }
 
   Program& program_;
-  std::vector<Function*> owners_;
+  std::vector<FunctionSlots*> owners_;
 };
 
 }  // namespace

@@ -193,21 +193,65 @@ void add_tiny_linear(TinyCheckpoint& checkpoint, const std::string& name, int64_
                      TinyFormat format, uint64_t seed) {
   Random random(seed_of(name, seed));
   const float spread = 1.2F / std::sqrt(static_cast<float>(in));
-  if (format != TinyFormat::kNvfp4) {
-    checkpoint.tensors[name + ".weight"] =
-        float_tensor({out, in}, format, [&] { return spread * random.normal(); });
-    return;
+  const auto add = [&](const char* leaf, TinyTensor tensor) {
+    checkpoint.tensors[name + "." + leaf] = std::move(tensor);
+  };
+  const auto any_byte = [&] { return static_cast<uint8_t>(random.bits() & 0xFFU); };
+  // Codes of any value; block scales around 2^0 (0x38).
+  const auto block_scale = [&] { return static_cast<uint8_t>(0x30U + (random.bits() & 0xFU)); };
+  const auto words = [&](const char* dtype, int bits) {
+    TinyTensor codes = byte_tensor(dtype, {out, in * bits / 8}, any_byte);
+    codes.shape = {out, in * bits / 32};
+    return codes;
+  };
+  // Scales that spread codes of so many values as wide as plain weights.
+  const auto scales = [&](float values) {
+    return float_tensor({out, in / 32}, TinyFormat::kBf16,
+                        [&] { return spread / values * (4.0F + random.normal()); });
+  };
+  switch (format) {
+    case TinyFormat::kF32:
+    case TinyFormat::kBf16:
+    case TinyFormat::kF16:
+      return add("weight",
+                 float_tensor({out, in}, format, [&] { return spread * random.normal(); }));
+    case TinyFormat::kNvfp4:
+      add("weight_packed", byte_tensor("U8", {out, in / 2}, any_byte));
+      add("weight_scale", byte_tensor("F8_E4M3", {out, in / 16}, block_scale));
+      add("weight_global_scale",
+          float_tensor({1}, TinyFormat::kF32, [&] { return 3.0F / spread; }));
+      return add("input_global_scale", float_tensor({1}, TinyFormat::kF32, [] { return 77.0F; }));
+    case TinyFormat::kMlxNvfp4:
+      add("weight", words("U32", 4));
+      return add("scales", byte_tensor("U8", {out, in / 16}, [&] {
+                   return static_cast<uint8_t>(0x10U + (random.bits() & 0xFU));
+                 }));
+    case TinyFormat::kFp8:
+      // Codes below 2: exponents up to that of 1.
+      add("weight", byte_tensor("F8_E4M3", {out, in},
+                                [&] { return static_cast<uint8_t>(random.bits() & 0xBFU); }));
+      return add("weight_scale",
+                 float_tensor({(out + 127) / 128, (in + 127) / 128}, TinyFormat::kBf16,
+                              [&] { return spread * (3.0F + random.normal()); }));
+    case TinyFormat::kInt4:
+    case TinyFormat::kInt8: {
+      const int bits = format == TinyFormat::kInt4 ? 4 : 8;
+      add("weight_packed", words("I32", bits));
+      add("weight_scale", scales(bits == 4 ? 16.0F : 256.0F));
+      TinyTensor shape{"I64", {2}, {}};
+      append(shape.data, out);
+      append(shape.data, in);
+      return add("weight_shape", std::move(shape));
+    }
+    case TinyFormat::kAffine4:
+    case TinyFormat::kAffine8: {
+      const int bits = format == TinyFormat::kAffine4 ? 4 : 8;
+      add("weight", words("U32", bits));
+      add("scales", scales(bits == 4 ? 16.0F : 256.0F));
+      return add("biases", float_tensor({out, in / 32}, TinyFormat::kBf16,
+                                        [&] { return spread * (-2.0F + 0.5F * random.normal()); }));
+    }
   }
-  // Codes of any value; block scales around 2^0 (0x38), so that the global scale sets the spread.
-  checkpoint.tensors[name + ".weight_packed"] =
-      byte_tensor("U8", {out, in / 2}, [&] { return static_cast<uint8_t>(random.bits() & 0xFFU); });
-  checkpoint.tensors[name + ".weight_scale"] = byte_tensor("F8_E4M3", {out, in / 16}, [&] {
-    return static_cast<uint8_t>(0x30U + (random.bits() & 0xFU));
-  });
-  checkpoint.tensors[name + ".weight_global_scale"] =
-      float_tensor({1}, TinyFormat::kF32, [&] { return 3.0F / spread; });
-  checkpoint.tensors[name + ".input_global_scale"] =
-      float_tensor({1}, TinyFormat::kF32, [&] { return 77.0F; });
 }
 
 TinyCheckpoint tiny_laguna(const TinyLaguna& shape) {

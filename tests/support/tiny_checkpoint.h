@@ -24,7 +24,22 @@ struct TinyCheckpoint {
   void write(const std::filesystem::path& folder) const;
 };
 
-enum class TinyFormat : uint8_t { kF32, kBf16, kF16, kNvfp4 };
+enum class TinyFormat : uint8_t {
+  kF32,
+  kBf16,
+  kF16,
+  kNvfp4,
+  kFp8,  // blocks of 128 x 128
+  kInt4,
+  kInt8,
+  kAffine4,
+  kAffine8,
+  kMlxNvfp4,
+};
+inline constexpr TinyFormat kTinyFormats[] = {
+    TinyFormat::kF32,     TinyFormat::kBf16,    TinyFormat::kF16,  TinyFormat::kNvfp4,
+    TinyFormat::kFp8,     TinyFormat::kInt4,    TinyFormat::kInt8, TinyFormat::kAffine4,
+    TinyFormat::kAffine8, TinyFormat::kMlxNvfp4};
 
 // The shape of a Laguna target with random weights, published names and layout. The default has
 // both layer types, both kinds of MLP and different head counts.
@@ -52,7 +67,8 @@ struct TinyLaguna {
 
 TinyCheckpoint tiny_laguna(const TinyLaguna& shape);
 
-// One linear layer's tensors under `name`, random, [out, in].
+// One linear layer's tensors under `name`, random, [out, in]. Groups of int and affine are of 32
+// columns; `in` is a multiple of the format's group.
 void add_tiny_linear(TinyCheckpoint& checkpoint, const std::string& name, int64_t out, int64_t in,
                      TinyFormat format, uint64_t seed);
 

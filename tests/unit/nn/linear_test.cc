@@ -77,20 +77,20 @@ TEST(Nvfp4Linear, EveryCodeAndEveryBlockScaleSurvivesExactly) {
 }
 
 TEST(Linear, ReadsEveryFormatAsItsOwnRowsSay) {
-  for (const TinyFormat format :
-       {TinyFormat::kF32, TinyFormat::kBf16, TinyFormat::kF16, TinyFormat::kNvfp4}) {
+  constexpr int64_t kIn = 64;
+  for (const TinyFormat format : testing::kTinyFormats) {
     TinyCheckpoint checkpoint;
-    testing::add_tiny_linear(checkpoint, "w", 7, 48, format, 3);
+    testing::add_tiny_linear(checkpoint, "w", 7, kIn, format, 3);
     const TempDir folder;
     const auto store = store_of(checkpoint, folder);
-    const auto linear = load_linear({store.get(), "w"}, 7, 48).value();
-    std::vector<float> x(48), y(7), row(48);
-    for (size_t k = 0; k < 48; ++k) x[k] = std::sin(static_cast<float>(k));
-    apply(*linear, ConstRows(x.data(), 1, 48), Rows(y.data(), 1, 7), kScalar);
+    const auto linear = load_linear({store.get(), "w"}, 7, kIn).value();
+    std::vector<float> x(kIn), y(7), row(kIn);
+    for (size_t k = 0; k < row.size(); ++k) x[k] = std::sin(static_cast<float>(k));
+    apply(*linear, ConstRows(x.data(), 1, kIn), Rows(y.data(), 1, 7), kScalar);
     for (int64_t o = 0; o < 7; ++o) {
       linear->read_row(o, row);
       double sum = 0.0;
-      for (size_t k = 0; k < 48; ++k)
+      for (size_t k = 0; k < row.size(); ++k)
         sum += static_cast<double>(row[k]) * static_cast<double>(x[k]);
       EXPECT_NEAR(y[static_cast<size_t>(o)], sum, 1e-5) << linear->format();
     }
@@ -99,9 +99,8 @@ TEST(Linear, ReadsEveryFormatAsItsOwnRowsSay) {
 }
 
 TEST(Linear, ASliceComputesThoseColumnsOfTheWholeBitForBit) {
-  constexpr int64_t kOut = 40, kIn = 48, kRows = 3;
-  for (const TinyFormat format :
-       {TinyFormat::kF32, TinyFormat::kBf16, TinyFormat::kF16, TinyFormat::kNvfp4}) {
+  constexpr int64_t kOut = 40, kIn = 64, kRows = 3;
+  for (const TinyFormat format : testing::kTinyFormats) {
     TinyCheckpoint checkpoint;
     testing::add_tiny_linear(checkpoint, "w", kOut, kIn, format, 3);
     std::vector<float> bias(kOut);
@@ -178,47 +177,65 @@ TEST(Linear, AddsItsBiasOnlyWhereAsked) {
   EXPECT_EQ(y, (std::vector<float>{0.0F, 0.0F}));
 }
 
-// Three layers [5, 32] of one float type in a stack, and what each of them reads as alone.
+// Three layers [5, 32] in a stack of one format, and each of them alone, "0" to "2".
 struct StackedLayers {
-  explicit StackedLayers(const std::string& stack_name) {
-    TinyTensor stack{"BF16", {3, 5, 32}, {}};
-    for (int e = 0; e < 3; ++e) {
-      const std::string name = std::to_string(e);
-      testing::add_tiny_linear(checkpoint, name, 5, 32, TinyFormat::kBf16, 3);
-      stack.data += checkpoint.tensors[name + ".weight"].data;
+  explicit StackedLayers(TinyFormat format = TinyFormat::kBf16) {
+    for (int64_t e = 0; e < 3; ++e) {
+      TinyCheckpoint one;
+      testing::add_tiny_linear(one, std::to_string(e), 5, 32, format, 3);
+      for (const auto& [name, tensor] : one.tensors) {
+        TinyTensor& stack = checkpoint.tensors["stack" + name.substr(1)];
+        stack.dtype = tensor.dtype;
+        stack.shape = tensor.shape;
+        stack.shape.insert(stack.shape.begin(), 3);
+        stack.data += tensor.data;
+        checkpoint.tensors[name] = tensor;
+      }
     }
-    checkpoint.tensors[stack_name] = stack;
   }
   TinyCheckpoint checkpoint;
 };
 
-TEST(StackedLinear, EachLayerOfAStackEqualsItselfStoredAlone) {
-  for (const std::string name : {"stack.weight", "stack"}) {
-    const StackedLayers layers(name);
-    const TempDir folder;
-    const auto store = store_of(layers.checkpoint, folder);
-    const auto stack = load_stacked({store.get(), "stack"}, 3, 5, 32).value();
-    ASSERT_EQ(stack.size(), 3U);
-    for (int64_t e = 0; e < 3; ++e) {
-      const auto alone = load_linear({store.get(), std::to_string(e)}, 5, 32).value();
-      const Linear& stacked = *stack[static_cast<size_t>(e)];
-      EXPECT_EQ(stacked.out(), 5);
-      EXPECT_EQ(stacked.bytes(), alone->bytes());
-      std::vector<float> expected(32), found(32);
-      for (int64_t o = 0; o < 5; ++o) {
-        alone->read_row(o, expected);
-        stacked.read_row(o, found);
-        EXPECT_EQ(found, expected) << name << " layer " << e << " row " << o;
-      }
+void expect_stack_equals_its_layers(const TinyCheckpoint& checkpoint) {
+  const TempDir folder;
+  const auto store = store_of(checkpoint, folder);
+  const auto stack = load_stacked({store.get(), "stack"}, 3, 5, 32).value();
+  ASSERT_EQ(stack.size(), 3U);
+  for (int64_t e = 0; e < 3; ++e) {
+    const auto alone = load_linear({store.get(), std::to_string(e)}, 5, 32).value();
+    const Linear& stacked = *stack[static_cast<size_t>(e)];
+    SCOPED_TRACE(std::string(stacked.format()).append(" layer ").append(std::to_string(e)));
+    EXPECT_EQ(stacked.format(), alone->format());
+    EXPECT_EQ(stacked.out(), 5);
+    EXPECT_EQ(stacked.bytes(), alone->bytes());
+    std::vector<float> expected(32), found(32);
+    for (int64_t o = 0; o < 5; ++o) {
+      alone->read_row(o, expected);
+      stacked.read_row(o, found);
+      EXPECT_EQ(found, expected) << "row " << o;
     }
-    EXPECT_TRUE(store->unread().empty());
   }
+  EXPECT_TRUE(store->unread().empty());
+}
+
+TEST(StackedLinear, EachLayerOfAStackEqualsItselfStoredAlone) {
+  for (const TinyFormat format :
+       {TinyFormat::kF32, TinyFormat::kBf16, TinyFormat::kF16, TinyFormat::kAffine4,
+        TinyFormat::kAffine8, TinyFormat::kMlxNvfp4})
+    expect_stack_equals_its_layers(StackedLayers(format).checkpoint);
+}
+
+TEST(StackedLinear, AFloatTensorOfTheScopesOwnNameIsAStack) {
+  TinyCheckpoint checkpoint = StackedLayers().checkpoint;
+  auto weight = checkpoint.tensors.extract("stack.weight");
+  weight.key() = "stack";
+  checkpoint.tensors.insert(std::move(weight));
+  expect_stack_equals_its_layers(checkpoint);
 }
 
 TEST(StackedLinear, RefusesAStackOfAnotherSizeByName) {
-  const StackedLayers layers("stack.weight");
   const TempDir folder;
-  const auto store = store_of(layers.checkpoint, folder);
+  const auto store = store_of(StackedLayers().checkpoint, folder);
   const auto stack = load_stacked({store.get(), "stack"}, 4, 5, 32);
   ASSERT_FALSE(stack.ok());
   EXPECT_NE(stack.error().message.find("stack.weight"), std::string::npos);

@@ -37,6 +37,9 @@ class AttentionWalk {
   std::array<int64_t, static_cast<size_t>(kAttentionRows)> slot_{};
 };
 
+// Floats from one query's scores to the next one's, for queries that see at most `keys` keys.
+int64_t score_stride(int64_t keys);
+
 // Keys that a row sees.
 int64_t visible_keys(const AttentionRow& row);
 

@@ -14,13 +14,22 @@
 namespace spindrift::bench {
 namespace {
 
-enum class Format { kF32, kBf16, kF16, kNvfp4 };
+enum class Format { kF32, kBf16, kF16, kNvfp4, kFp8, kInt4, kInt8, kAffine4, kAffine8 };
 
 struct Size {
   int64_t out;
   int64_t in;
   bool cached;
 };
+
+int64_t bits_of(Format format) {
+  return format == Format::kInt4 || format == Format::kAffine4 ? 4 : 8;
+}
+// Columns that share a bfloat16 scale, as checkpoints have it.
+int64_t group_of(Format format) {
+  return format == Format::kInt4 || format == Format::kInt8 ? 128 : 64;
+}
+int64_t fp8_scale_bytes(const Size& s) { return (s.out + 127) / 128 * ((s.in + 127) / 128) * 2; }
 
 int64_t matrix_bytes(Format format, const Size& s) {
   switch (format) {
@@ -31,8 +40,29 @@ int64_t matrix_bytes(Format format, const Size& s) {
       return s.out * s.in * 2;
     case Format::kNvfp4:
       return s.out * s.in / 2 + s.out * s.in / 16;
+    case Format::kFp8:
+      return s.out * s.in + fp8_scale_bytes(s);
+    case Format::kInt4:
+    case Format::kInt8:
+      return s.out * s.in * bits_of(format) / 8 + s.out * s.in / group_of(format) * 2;
+    case Format::kAffine4:
+    case Format::kAffine8:
+      return s.out * s.in * bits_of(format) / 8 + s.out * s.in / group_of(format) * 4;
   }
   return 0;
+}
+
+kernels::PackedMatrix packed(Format format, const Size& s, std::span<const std::byte> w) {
+  const auto codes = static_cast<size_t>(s.out * s.in * bits_of(format) / 8);
+  const auto scales = static_cast<size_t>(s.out * s.in / group_of(format) * 2);
+  return {.codes = w.first(codes),
+          .scales = w.subspan(codes, scales),
+          .biases = w.subspan(codes + scales),
+          .scale_dtype = DType::kBf16,
+          .bits = static_cast<int>(bits_of(format)),
+          .group = group_of(format),
+          .out = s.out,
+          .in = s.in};
 }
 
 void call(Format format, const Size& s, std::span<const std::byte> w, kernels::InRows x,
@@ -50,6 +80,18 @@ void call(Format format, const Size& s, std::span<const std::byte> w, kernels::I
       const auto codes = static_cast<size_t>(s.out * s.in / 2);
       return t.linear_nvfp4({w.first(codes), w.subspan(codes), s.out, s.in}, x, y, all, {});
     }
+    case Format::kFp8: {
+      const auto codes = static_cast<size_t>(s.out * s.in);
+      const kernels::Fp8Matrix m{
+          .codes = w.first(codes), .scales = w.subspan(codes), .out = s.out, .in = s.in};
+      return t.linear_fp8(m, x, y, all, {});
+    }
+    case Format::kInt4:
+    case Format::kInt8:
+      return t.linear_int(packed(format, s, w), x, y, all, {});
+    case Format::kAffine4:
+    case Format::kAffine8:
+      return t.linear_affine(packed(format, s, w), x, y, all, {});
   }
 }
 
@@ -83,15 +125,14 @@ void bm_linear(benchmark::State& state, Format format, Size s) {
 }
 
 void register_all() {
-  const std::pair<const char*, Format> formats[] = {{"f32", Format::kF32},
-                                                    {"bf16", Format::kBf16},
-                                                    {"f16", Format::kF16},
-                                                    {"nvfp4", Format::kNvfp4}};
-  const std::pair<const char*, Size> sizes[] = {{"256x256_cached", {256, 256, true}},
-                                                {"2048x512", {2048, 512, false}},
-                                                {"512x2048", {512, 2048, false}},
-                                                {"8192x2048", {8192, 2048, false}},
-                                                {"100352x2048", {100352, 2048, false}}};
+  const std::pair<const char*, Format> formats[] = {
+      {"f32", Format::kF32},     {"bf16", Format::kBf16},       {"f16", Format::kF16},
+      {"nvfp4", Format::kNvfp4}, {"fp8", Format::kFp8},         {"int4", Format::kInt4},
+      {"int8", Format::kInt8},   {"affine4", Format::kAffine4}, {"affine8", Format::kAffine8}};
+  const std::pair<const char*, Size> sizes[] = {
+      {"256x256_cached", {256, 256, true}}, {"2048x512", {2048, 512, false}},
+      {"512x2048", {512, 2048, false}},     {"2048x2048", {2048, 2048, false}},
+      {"8192x2048", {8192, 2048, false}},   {"100352x2048", {100352, 2048, false}}};
   for (const auto& [format_name, format] : formats) {
     for (const auto& [size_name, size] : sizes) {
       auto* b = benchmark::RegisterBenchmark(

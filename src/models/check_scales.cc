@@ -15,7 +15,8 @@ bool holds_scales(std::string_view name) {
 }
 
 bool all_finite(const TensorView& tensor) {
-  if (tensor.dtype == DType::kF8E4M3) {
+  // MLX stores the E4M3 scales of its nvfp4 as plain bytes.
+  if (tensor.dtype == DType::kF8E4M3 || tensor.dtype == DType::kU8) {
     return std::all_of(tensor.bytes.begin(), tensor.bytes.end(),
                        [](std::byte b) { return (std::to_integer<unsigned>(b) & 0x7FU) != 0x7FU; });
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "io/weight_store.h"
 #include "models/check_scales.h"
 #include "models/registry.h"
 #include "support/shared_dir.h"
@@ -88,6 +89,30 @@ TEST(CheckBlockScales, FindsTheOneScaleThatIsNoNumber) {
   const auto problems = check_block_scales(*describe(checkpoint).store);
   ASSERT_EQ(problems.size(), 1U);
   EXPECT_NE(problems[0].find("experts.2.down_proj.weight_scale"), std::string::npos);
+}
+
+TEST(CheckBlockScales, KnowsTheScalesOfEveryFormat) {
+  struct Case {
+    TinyFormat format;
+    const char* leaf;
+  };
+  for (const auto& [format, leaf] :
+       {Case{TinyFormat::kNvfp4, "weight_scale"}, Case{TinyFormat::kMlxNvfp4, "scales"},
+        Case{TinyFormat::kFp8, "weight_scale"}, Case{TinyFormat::kInt4, "weight_scale"},
+        Case{TinyFormat::kInt8, "weight_scale"}, Case{TinyFormat::kAffine4, "scales"},
+        Case{TinyFormat::kAffine8, "biases"}}) {
+    TinyCheckpoint checkpoint;
+    testing::add_tiny_linear(checkpoint, "w", 4, 64, format, 1);
+    const TempDir folder;
+    checkpoint.write(folder.path());
+    EXPECT_TRUE(check_block_scales(*open_weights(folder.path()).value()).empty()) << leaf;
+    std::string& data = checkpoint.tensors.at(std::string("w.") + leaf).data;
+    data.replace(data.size() - 2, 2, "\xff\x7f");  // the last two E4M3 bytes, or one bfloat16
+    checkpoint.write(folder.path());
+    const auto problems = check_block_scales(*open_weights(folder.path()).value());
+    ASSERT_EQ(problems.size(), 1U) << leaf;
+    EXPECT_NE(problems[0].find(std::string("w.") + leaf), std::string::npos);
+  }
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <span>
 #include <vector>
 
+#include "core/aligned.h"
 #include "core/exec.h"
 #include "core/result.h"
 #include "core/rows.h"
@@ -78,7 +79,7 @@ class Workspace {
  public:
   // At least `floats` floats under `slot`; contents undefined.
   std::span<float> floats(size_t slot, int64_t floats) {
-    std::vector<float>& b = buffers_.at(slot);
+    AlignedFloats& b = buffers_.at(slot);
     if (b.size() < static_cast<size_t>(floats)) b.resize(static_cast<size_t>(floats));
     return {b.data(), static_cast<size_t>(floats)};
   }
@@ -97,7 +98,7 @@ class Workspace {
 
  private:
   std::vector<std::unique_ptr<WorkspaceItem>> items_;
-  std::array<std::vector<float>, 64> buffers_;
+  std::array<AlignedFloats, 64> buffers_;
 };
 
 // A target: const after load. Prefill, decode and tree verification are this one forward. Row law:

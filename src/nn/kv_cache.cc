@@ -4,6 +4,7 @@
 #include <cstring>
 #include <string>
 
+#include "core/aligned.h"
 #include "core/bf16.h"
 #include "core/check.h"
 
@@ -13,13 +14,6 @@ namespace {
 constexpr Position kBlockPositions =
     64;  // a multiple of 16: blocks end where attention's lanes end
 constexpr size_t kMaxSpareBlocks = 2;
-
-using Bytes = std::unique_ptr<std::byte[]>;
-
-// Uninitialised: pages that no position has reached cost nothing.
-Bytes allocate(int64_t bytes) {
-  return std::make_unique_for_overwrite<std::byte[]>(static_cast<size_t>(bytes));
-}
 
 void store(std::span<const float> from, DType dtype, std::byte* to) {
   if (dtype == DType::kF32) {
@@ -39,7 +33,7 @@ void store(std::span<const float> from, DType dtype, std::byte* to) {
 // Blocks are [kv_heads][kBlockPositions][head_dim], keys and values apart.
 struct KvCache::State {
   struct Block {
-    Bytes keys, values;
+    AlignedBytes keys, values;
   };
 
   KvShape shape;
@@ -69,7 +63,8 @@ struct KvCache::State {
   void grow_to(Position slots) {
     while (end() < slots) {
       if (spare.empty()) {
-        blocks.push_back({allocate(block_bytes), allocate(block_bytes)});
+        blocks.push_back({aligned_bytes(static_cast<size_t>(block_bytes)),
+                          aligned_bytes(static_cast<size_t>(block_bytes))});
       } else {
         blocks.push_back(std::move(spare.back()));
         spare.pop_back();
@@ -233,7 +228,7 @@ void KvCache::append_state(std::vector<std::byte>& out) const {
   const State& s = *state_;
   for (Position p = s.oldest_seen(s.committed); p < s.committed; ++p) {
     const State::Block& block = s.block_of(p);
-    for (const Bytes* side : {&block.keys, &block.values}) {
+    for (const AlignedBytes* side : {&block.keys, &block.values}) {
       for (int64_t head = 0; head < s.shape.kv_heads; ++head) {
         const std::byte* at = side->get() + s.offset(head, p);
         out.insert(out.end(), at, at + s.head_bytes);

@@ -1,11 +1,12 @@
 // Runs the worked examples of docs/formats: tensors from the `hex` blocks of a page, read back as a
-// linear layer, must have the rows of its `values` block.
+// linear layer, must have the rows of the `values` block that follows them.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "io/weight_store.h"
@@ -38,14 +39,24 @@ std::vector<Block> fenced_blocks(const std::filesystem::path& page) {
   return blocks;
 }
 
+// Words of a line; `word*3` stands for three of them.
+std::vector<std::string> words_of(const std::string& line) {
+  std::vector<std::string> words;
+  std::istringstream stream(line);
+  for (std::string word; stream >> word;) {
+    const size_t star = std::min(word.find('*'), word.size());
+    const int count = star == word.size() ? 1 : std::stoi(word.substr(star + 1));
+    words.insert(words.end(), static_cast<size_t>(count), word.substr(0, star));
+  }
+  return words;
+}
+
 // The bytes before the `|` of each line.
 std::string hex_bytes(const Block& block) {
   std::string bytes;
   for (const std::string& line : block.lines) {
-    std::istringstream words(line.substr(0, line.find('|')));
-    for (std::string word; words >> word;) {
+    for (const std::string& word : words_of(line.substr(0, line.find('|'))))
       bytes += static_cast<char>(std::stoi(word, nullptr, 16));
-    }
   }
   return bytes;
 }
@@ -53,9 +64,8 @@ std::string hex_bytes(const Block& block) {
 std::vector<std::vector<float>> value_rows(const Block& block) {
   std::vector<std::vector<float>> rows;
   for (const std::string& line : block.lines) {
-    std::istringstream words(line);
     rows.emplace_back();
-    for (float value = 0.0F; words >> value;) rows.back().push_back(value);
+    for (const std::string& word : words_of(line)) rows.back().push_back(std::stof(word));
   }
   return rows;
 }
@@ -79,41 +89,63 @@ void add_tensor(const Block& block, testing::SafetensorsBuilder& builder) {
   builder.add("layer." + name, dtype, shape_of(shape), hex_bytes(block));
 }
 
-class FormatPage : public ::testing::TestWithParam<const char*> {};
-
-TEST_P(FormatPage, ItsExampleHoldsTheValuesItShows) {
-  const auto page = testing::repo_dir() / "docs" / "formats" / GetParam();
-  testing::SafetensorsBuilder builder;
+// A layer as the blocks of a page up to one of `values` store it, and those values.
+struct Example {
+  testing::SafetensorsBuilder tensors;
   std::string whole_file, file_name = "model.safetensors";
-  std::vector<std::vector<float>> expected;
+  std::vector<std::vector<float>> values;
+};
+
+std::vector<Example> examples_of(const std::filesystem::path& page) {
+  std::vector<Example> examples;
+  Example next;
   for (const Block& block : fenced_blocks(page)) {
     if (block.info.starts_with("hex file")) {
-      whole_file = hex_bytes(block);
+      next.whole_file = hex_bytes(block);
       if (const size_t name = block.info.find(' ', 4); name != std::string::npos)
-        file_name = block.info.substr(name + 1);
-    } else if (block.info.starts_with("hex "))
-      add_tensor(block, builder);
-    else if (block.info == "values")
-      expected = value_rows(block);
+        next.file_name = block.info.substr(name + 1);
+    } else if (block.info.starts_with("hex ")) {
+      add_tensor(block, next.tensors);
+    } else if (block.info == "values") {
+      next.values = value_rows(block);
+      examples.push_back(std::exchange(next, {}));
+    }
   }
-  ASSERT_FALSE(expected.empty());
+  return examples;
+}
+
+void expect_holds(const Example& example) {
   const testing::TempDir folder;
-  folder.write(file_name, whole_file.empty() ? builder.file() : whole_file);
+  folder.write(example.file_name,
+               example.whole_file.empty() ? example.tensors.file() : example.whole_file);
   const auto store = open_weights(folder.path());
   ASSERT_TRUE(store.ok()) << store.error().message;
   const WeightScope scope{store.value().get(), "layer"};
-  const auto linear = nn::load_linear(scope, std::ssize(expected), std::ssize(expected.front()));
+  const auto linear =
+      nn::load_linear(scope, std::ssize(example.values), std::ssize(example.values.front()));
   ASSERT_TRUE(linear.ok()) << linear.error().message;
-  for (size_t row = 0; row < expected.size(); ++row) {
-    std::vector<float> found(expected[row].size());
+  for (size_t row = 0; row < example.values.size(); ++row) {
+    std::vector<float> found(example.values[row].size());
     linear.value()->read_row(static_cast<int64_t>(row), found);
-    EXPECT_EQ(found, expected[row]) << "row " << row;
+    EXPECT_EQ(found, example.values[row]) << "row " << row;
   }
   EXPECT_TRUE(store.value()->unread().empty());
 }
 
+class FormatPage : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(FormatPage, ItsExamplesHoldTheValuesTheyShow) {
+  const auto examples = examples_of(testing::repo_dir() / "docs" / "formats" / GetParam());
+  ASSERT_FALSE(examples.empty());
+  for (size_t i = 0; i < examples.size(); ++i) {
+    SCOPED_TRACE("example " + std::to_string(i + 1));
+    expect_holds(examples[i]);
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Docs, FormatPage,
-                         ::testing::Values("safetensors.md", "nvfp4.md", "torch-bin.md"),
+                         ::testing::Values("safetensors.md", "nvfp4.md", "fp8-block.md",
+                                           "pack-quantized.md", "mlx-affine.md", "torch-bin.md"),
                          [](const auto& page) {
                            std::string name = page.param;
                            std::replace(name.begin(), name.end(), '-', '_');

@@ -33,7 +33,7 @@ class Parts final : public Assembly {
   const GenerationDefaults& defaults() const override { return text_.defaults; }
   Exec exec() const override { return {.pool = pool_.get(), .kernels = kernels_}; }
   std::string_view isa() const override { return kernels_->name; }
-  const std::vector<std::string>& warnings() const override { return target_.warnings; }
+  const std::vector<std::string>& warnings() const override { return warnings_; }
   double load_seconds() const override { return load_seconds_; }
 
   static Result<std::unique_ptr<Assembly>> load(const AssembleOptions& options,
@@ -49,6 +49,7 @@ class Parts final : public Assembly {
   TextParts text_;
   LoadedTarget target_;
   std::optional<LoadedDrafter> drafter_;  // views the target, so it goes first
+  std::vector<std::string> warnings_;     // of both
   double load_seconds_ = 0;
 };
 
@@ -62,7 +63,9 @@ Status Parts::choose_kernels(const std::string& isa) {
 Status Parts::load_drafter_model(const AssembleOptions& options) {
   SPINDRIFT_TRY(const fs::path folder, resolve_model(options.draft_model));
   const TargetFacts facts{.family = target_.family, .info = target_.model->info()};
-  SPINDRIFT_TRY(drafter_, load_drafter(folder, options.draft_kind, *target_.model, facts));
+  SPINDRIFT_TRY(drafter_, load_drafter(folder, options.draft_kind, *target_.model, facts,
+                                       options.draft_options));
+  warnings_.insert(warnings_.end(), drafter_->warnings.begin(), drafter_->warnings.end());
   draft_model_name_ = options.draft_model;
   return ok_status();
 }
@@ -92,6 +95,7 @@ Result<std::unique_ptr<Assembly>> Parts::load(const AssembleOptions& options,
   listener.on_stage("weights");
   SPINDRIFT_TRY(parts->target_, load_target(folder, {.kv_dtype = options.kv_dtype,
                                                      .rope_derived = options.rope_derived}));
+  parts->warnings_ = parts->target_.warnings;
   listener.on_stage("tokenizer");
   SPINDRIFT_TRY(parts->text_, load_text_parts(folder.string()));
   SPINDRIFT_TRY_STATUS(check_vocabulary(folder.string(), *parts->text_.tokenizer,

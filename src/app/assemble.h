@@ -12,6 +12,7 @@
 #include "core/exec.h"
 #include "core/result.h"
 #include "drafters/drafter.h"
+#include "drafters/mlp_speculator/options.h"
 #include "models/target_model.h"
 #include "tokenizer/special_tokens.h"
 #include "tokenizer/tokenizer.h"
@@ -29,7 +30,8 @@ struct AssembleOptions {
   std::string model;                // a folder or an id in the local hub cache
   std::string draft_model;          // empty = none
   std::string draft_kind = "auto";  // "auto", a drafter kind, or "none" (draft_model is not read)
-  int threads = 0;                  // 0 = physical cores this process may use
+  MlpSpeculatorOptions draft_options;  // over the config of a head
+  int threads = 0;                     // 0 = physical cores this process may use
   DType kv_dtype = DType::kF32;
   bool rope_derived = false;
   bool lock = false;  // keep weights in memory (mlock)

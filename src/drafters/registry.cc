@@ -8,6 +8,9 @@
 #include "drafters/dflash/config.h"
 #include "drafters/dflash/drafter.h"
 #include "drafters/dflash/weights.h"
+#include "drafters/mlp_speculator/config.h"
+#include "drafters/mlp_speculator/drafter.h"
+#include "drafters/mlp_speculator/weights.h"
 
 namespace spindrift {
 namespace {
@@ -17,8 +20,9 @@ struct Kind {
   std::string_view name;
   bool (*recognises)(const JsonObject& config);
   Status (*check)(const JsonObject& config, const TargetFacts* facts);
-  Result<std::unique_ptr<Drafter>> (*load)(const JsonObject& config, WeightStore& weights,
-                                           const TargetModel& target);
+  // Sets `loaded.drafter` from `loaded.weights`.
+  Status (*load)(const JsonObject& config, const TargetModel& target,
+                 const MlpSpeculatorOptions& options, LoadedDrafter& loaded);
 };
 
 Status check_dflash(const JsonObject& json, const TargetFacts* facts) {
@@ -26,17 +30,40 @@ Status check_dflash(const JsonObject& json, const TargetFacts* facts) {
   return facts == nullptr ? ok_status() : dflash::check_pairing(config, *facts);
 }
 
-Result<std::unique_ptr<Drafter>> load_dflash(const JsonObject& json, WeightStore& store,
-                                             const TargetModel& target) {
+Status load_dflash(const JsonObject& json, const TargetModel& target,
+                   const MlpSpeculatorOptions& options, LoadedDrafter& loaded) {
+  if (!options.top_k.empty() || options.candidates) {
+    return Error{ErrorCode::kUsage, json.file() +
+                                        ": draft top-k and draft candidates: expected a drafter of "
+                                        "kind mlp_speculator, found dflash"};
+  }
   SPINDRIFT_TRY(dflash::Config config, dflash::parse_config(json));
-  SPINDRIFT_TRY(dflash::Weights weights, dflash::load_weights(store, config));
-  std::unique_ptr<Drafter> drafter =
+  SPINDRIFT_TRY(dflash::Weights weights, dflash::load_weights(*loaded.weights, config));
+  loaded.drafter =
       std::make_unique<dflash::DFlashDrafter>(std::move(config), std::move(weights), target);
-  return drafter;
+  return ok_status();
+}
+
+Status check_mlp_speculator(const JsonObject& json, const TargetFacts* facts) {
+  SPINDRIFT_TRY(const mlp_speculator::Config config, mlp_speculator::parse_config(json));
+  return facts == nullptr ? ok_status() : mlp_speculator::check_pairing(config, *facts);
+}
+
+Status load_mlp_speculator(const JsonObject& json, const TargetModel& /*target*/,
+                           const MlpSpeculatorOptions& options, LoadedDrafter& loaded) {
+  SPINDRIFT_TRY(mlp_speculator::Config config, mlp_speculator::parse_config(json));
+  SPINDRIFT_TRY_STATUS(mlp_speculator::apply_options(options, config));
+  SPINDRIFT_TRY(mlp_speculator::Weights weights,
+                mlp_speculator::load_weights(*loaded.weights, config));
+  loaded.warnings = weights.warnings;
+  loaded.drafter =
+      std::make_unique<mlp_speculator::MlpSpeculatorDrafter>(std::move(config), std::move(weights));
+  return ok_status();
 }
 
 constexpr std::array kKinds = {
     Kind{"dflash", dflash::recognises, check_dflash, load_dflash},
+    Kind{"mlp_speculator", mlp_speculator::recognises, check_mlp_speculator, load_mlp_speculator},
 };
 
 const Kind* find_kind(const JsonObject& config) {
@@ -81,7 +108,8 @@ Status check_drafter_pairing(const JsonObject& config, const TargetFacts& target
 }
 
 Result<LoadedDrafter> load_drafter(const std::filesystem::path& folder, std::string_view kind,
-                                   const TargetModel& target, const TargetFacts& facts) {
+                                   const TargetModel& target, const TargetFacts& facts,
+                                   const MlpSpeculatorOptions& options) {
   const auto names = drafter_kinds();
   if (kind != kAutoDraftKind && std::find(names.begin(), names.end(), kind) == names.end()) {
     return Error{ErrorCode::kUsage, "draft kind: expected " + std::string(kAutoDraftKind) + " or " +
@@ -96,7 +124,7 @@ Result<LoadedDrafter> load_drafter(const std::filesystem::path& folder, std::str
   SPINDRIFT_TRY_STATUS(found->check(config, &facts));
   LoadedDrafter loaded;
   SPINDRIFT_TRY(loaded.weights, open_weights(folder));
-  SPINDRIFT_TRY(loaded.drafter, found->load(config, *loaded.weights, target));
+  SPINDRIFT_TRY_STATUS(found->load(config, target, options, loaded));
   return loaded;
 }
 

@@ -2,11 +2,13 @@
 
 #include <filesystem>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/result.h"
 #include "drafters/drafter.h"
+#include "drafters/mlp_speculator/options.h"
 #include "drafters/pairing.h"
 #include "io/json_config.h"
 #include "io/weight_store.h"
@@ -20,7 +22,8 @@ inline constexpr std::string_view kAutoDraftKind = "auto";
 // A drafter and the weights it views.
 struct LoadedDrafter {
   std::unique_ptr<WeightStore> weights;
-  std::unique_ptr<Drafter> drafter;  // destroyed first
+  std::unique_ptr<Drafter> drafter;   // destroyed first
+  std::vector<std::string> warnings;  // one line each
 };
 
 // Every kind of drafter that can be loaded, by the name that Drafter::kind() gives.
@@ -37,8 +40,10 @@ Status check_drafter_pairing(const JsonObject& config, const TargetFacts& target
 
 // Loads the drafter in `folder` for `target`, which must outlive it and which `facts` describe.
 // `kind` is kAutoDraftKind or one of drafter_kinds(); kUsage when it is neither, kInvalid when the
-// folder holds another kind.
+// folder holds another kind. `options` are for heads of kind "mlp_speculator"; kUsage when
+// another kind is given any.
 Result<LoadedDrafter> load_drafter(const std::filesystem::path& folder, std::string_view kind,
-                                   const TargetModel& target, const TargetFacts& facts);
+                                   const TargetModel& target, const TargetFacts& facts,
+                                   const MlpSpeculatorOptions& options = {});
 
 }  // namespace spindrift

@@ -131,6 +131,7 @@ TEST_P(TargetParity, EveryInstructionSetAndThreadCountComputesTheSameBits) {
 INSTANTIATE_TEST_SUITE_P(Folders, TargetParity,
                          ::testing::Values("laguna-tiny-nvfp4", "laguna-tiny-bf16",
                                            "laguna-tiny-int4", "laguna-tiny-fp8",
+                                           "laguna-tiny-mlx-4bit", "laguna-tiny-mlx-nvfp4",
                                            "shapes/xs2-nvfp4", "shapes/s21-nvfp4-mixed",
                                            "shapes/m1-bf16", "shapes/softcap-bf16", "granite-tiny",
                                            "gptbigcode-random", "llama-biased-random"),

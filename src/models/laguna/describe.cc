@@ -1,4 +1,6 @@
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "models/laguna/config.h"
@@ -6,6 +8,7 @@
 #include "models/laguna/names.h"
 #include "models/laguna/summary.h"
 #include "models/module_groups.h"
+#include "nn/float_tensor.h"
 
 namespace spindrift::laguna {
 namespace {
@@ -26,15 +29,23 @@ constexpr std::string_view kModuleNames[] = {
     "embedding", "attention", "router", "routed experts", "shared experts",
     "dense MLP", "norms",     "head",   "not used",       "unknown"};
 
+bool is_projection(std::string_view part) {
+  return part == "gate_proj" || part == "up_proj" || part == "down_proj" || part == "gate_up_proj";
+}
+
 Module mlp_module(std::string_view rest) {
   const std::string_view part = next_part(rest);
   if (part == "shared_expert" || part == "shared_experts") return kShared;
   if (part == "gate" || part == kSelectionBias || rest == kSelectionBias) return kRouter;
-  if (part == "experts") return is_number(next_part(rest)) ? kRouted : kUnknown;
-  return part == "gate_proj" || part == "up_proj" || part == "down_proj" ? kDense : kUnknown;
+  if (part == "experts" || part == "switch_mlp") {
+    const std::string_view inside = next_part(rest);
+    const bool single = part == "experts" && is_number(inside);
+    return single || is_projection(inside) ? kRouted : kUnknown;
+  }
+  return is_projection(part) ? kDense : kUnknown;
 }
 
-// The module that a published tensor name belongs to.
+// The module that a published tensor name, without a prefix, belongs to.
 Module module_of(std::string_view name) {
   if (name.ends_with(".k_scale") || name.ends_with(".v_scale") || name.ends_with(".inv_freq"))
     return kUnused;
@@ -67,12 +78,30 @@ int64_t read_for_a_token(Module module, int64_t bytes, const Config& config) {
   }
 }
 
-// Every linear layer that the config asks for.
-std::vector<WeightScope> linear_layers(const Names& names, const Config& config) {
+void note(const Error& error, std::vector<std::string>& problems) {
+  if (problems.size() < kMaxProblems) problems.push_back(error.message);
+}
+
+// Notes in `problems` what is stored in two layouts at once.
+std::vector<WeightScope> mlp_layers(const WeightScope& mlp, std::vector<std::string>& problems) {
+  const Result<bool> joined = joins_gate_and_up(mlp);
+  if (!joined.ok()) note(joined.error(), problems);
+  if (joined.ok() && joined.value()) return {mlp / "gate_up_proj", mlp / "down_proj"};
+  return {mlp / "gate_proj", mlp / "up_proj", mlp / "down_proj"};
+}
+
+// Whether a stack is one plain tensor with no leaf.
+bool is_bare_stack(const WeightScope& stack) {
+  const TensorInfo* info = stack.store->find(stack.prefix);
+  return info != nullptr && nn::is_float(info->dtype);
+}
+
+// Every linear layer that the config asks for, or the tensors that stack them.
+std::vector<WeightScope> linear_layers(const Names& names, const Config& config,
+                                       std::vector<std::string>& problems) {
   std::vector<WeightScope> layers;
   const auto need_mlp = [&](const WeightScope& scope) {
-    for (const std::string_view leaf : {"gate_proj", "up_proj", "down_proj"})
-      layers.push_back(scope / leaf);
+    for (WeightScope& layer : mlp_layers(scope, problems)) layers.push_back(std::move(layer));
   };
   layers.push_back(names.embed());
   for (size_t i = 0; i < config.layers.size(); ++i) {
@@ -84,7 +113,15 @@ std::vector<WeightScope> linear_layers(const Names& names, const Config& config)
       continue;
     }
     layers.push_back(router(mlp));
-    for (int64_t e = 0; e < config.experts; ++e) need_mlp(mlp / "experts" / e);
+    const Result<ExpertNames> experts = expert_names(mlp);
+    if (!experts.ok()) {
+      note(experts.error(), problems);
+    } else if (experts.value().stacked) {
+      for (WeightScope& stack : mlp_layers(experts.value().scope, problems))
+        if (!is_bare_stack(stack)) layers.push_back(std::move(stack));
+    } else {
+      for (int64_t e = 0; e < config.experts; ++e) need_mlp(experts.value().scope / e);
+    }
     if (config.shared_inner > 0) need_mlp(shared_expert(mlp));
   }
   if (!config.tied) layers.push_back(names.head());
@@ -103,15 +140,21 @@ Result<TargetDescription> describe(const std::filesystem::path& folder, const Js
   description.summary = summarise(config);
   description.rotated_residual = config.rotated_residual;
 
+  const Names names(store);
+  const auto inside = [&](std::string_view name) {
+    const std::string& prefix = names.root.prefix;
+    return prefix.empty() || !name.starts_with(prefix + '.') ? name
+                                                             : name.substr(prefix.size() + 1);
+  };
   group_tensors({.names = kModuleNames,
                  .unknown = kUnknown,
-                 .module_of = module_of,
+                 .module_of = [&](std::string_view name) { return module_of(inside(name)); },
                  .read_for_a_token =
                      [&](size_t module, int64_t bytes) {
                        return read_for_a_token(static_cast<Module>(module), bytes, config);
                      }},
                 description);
-  find_missing(linear_layers(Names(store), config), description);
+  find_missing(linear_layers(names, config, description.problems), description);
   return description;
 }
 

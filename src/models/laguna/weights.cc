@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "models/laguna/mlp_weights.h"
 #include "models/laguna/names.h"
 
 namespace spindrift::laguna {
@@ -47,25 +48,6 @@ Status load_attention(const WeightScope& scope, const Config& config, const Laye
   return load_gate(scope, config, layer, weights);
 }
 
-Result<nn::Moe> load_experts(const WeightScope& mlp, const Config& config) {
-  nn::Moe moe;
-  moe.rule = config.router;
-  SPINDRIFT_TRY(moe.router, nn::load_linear(router(mlp), config.experts, config.hidden));
-  SPINDRIFT_TRY(moe.bias,
-                nn::load_vector(selection_bias_owner(mlp), kSelectionBias, config.experts));
-  moe.experts.reserve(static_cast<size_t>(config.experts));
-  for (int64_t e = 0; e < config.experts; ++e) {
-    SPINDRIFT_TRY(nn::SwiGlu expert,
-                  nn::load_swiglu(mlp / "experts" / e, config.hidden, config.expert_inner));
-    moe.experts.push_back(std::move(expert));
-  }
-  if (config.shared_inner > 0) {
-    SPINDRIFT_TRY(moe.shared,
-                  nn::load_swiglu(shared_expert(mlp), config.hidden, config.shared_inner));
-  }
-  return moe;
-}
-
 Result<LayerWeights> load_layer(const WeightScope& scope, const Config& config,
                                 const LayerConfig& layer) {
   LayerWeights weights;
@@ -75,14 +57,15 @@ Result<LayerWeights> load_layer(const WeightScope& scope, const Config& config,
                 nn::load_rms_norm(scope / "post_attention_layernorm", config.hidden, config.eps));
   SPINDRIFT_TRY_STATUS(load_attention(scope / "self_attn", config, layer, weights));
   if (layer.sparse) {
-    SPINDRIFT_TRY(weights.mlp, load_experts(scope / "mlp", config));
+    SPINDRIFT_TRY(weights.mlp, load_mixture(scope / "mlp", config));
   } else {
-    SPINDRIFT_TRY(weights.mlp, nn::load_swiglu(scope / "mlp", config.hidden, config.intermediate));
+    SPINDRIFT_TRY(weights.mlp, load_mlp(scope / "mlp", config.hidden, config.intermediate));
   }
   return weights;
 }
 
-// quantization_config's name of a stored format; empty for plain weights.
+// quantization_config's name of a stored format; empty for plain weights, and for those of MLX,
+// whose config has no such names.
 std::string_view published_name(std::string_view format) {
   if (format == "nvfp4") return "nvfp4-pack-quantized";
   if (format == "fp8") return "float-quantized";

@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <string>
+#include <utility>
 
 #include "models/registry.h"
 #include "support/shared_dir.h"
@@ -100,6 +101,25 @@ TEST(LagunaWeights, AContradictionWithTheDeclaredFormatIsAWarningThatNamesBoth) 
   ASSERT_EQ(target.value().warnings.size(), 2U);
   EXPECT_NE(target.value().warnings[0].find("float-quantized"), std::string::npos);
   EXPECT_NE(target.value().warnings[1].find("nvfp4-pack-quantized"), std::string::npos);
+}
+
+TEST(LagunaWeights, EveryFormatIsKnownByTheNameThatItsConfigDeclares) {
+  const std::pair<TinyFormat, const char*> cases[] = {
+      {TinyFormat::kNvfp4, R"({"format": "nvfp4-pack-quantized"})"},
+      {TinyFormat::kFp8, R"({"format": "float-quantized"})"},
+      {TinyFormat::kInt4, R"({"format": "pack-quantized"})"},
+      {TinyFormat::kInt8, R"({"format": "pack-quantized"})"},
+      {TinyFormat::kAffine4, R"({"group_size": 32, "bits": 4})"},
+      {TinyFormat::kAffine8, R"({"group_size": 32, "bits": 8})"},
+      {TinyFormat::kMlxNvfp4, R"({"group_size": 16, "bits": 4, "mode": "nvfp4"})"},
+  };
+  for (const auto& [format, declared] : cases) {
+    TinyCheckpoint checkpoint = tiny_laguna({.expert_inner = 32, .expert_format = format});
+    checkpoint.config["quantization_config"] = declared;
+    const auto target = load(checkpoint);
+    ASSERT_TRUE(target.ok()) << target.error().message;
+    for (const std::string& warning : target.value().warnings) ADD_FAILURE() << warning;
+  }
 }
 
 struct BadTensors {

@@ -14,12 +14,12 @@ constexpr int64_t kGroup = 16;  // columns that share one block scale
 
 class Nvfp4Linear final : public Linear {
  public:
-  Nvfp4Linear(std::string_view format, const kernels::Nvfp4Matrix& weights, float scale,
+  Nvfp4Linear(std::string_view format, const kernels::Nvfp4Matrix& weights, float global,
               std::vector<float> bias)
       : Linear(weights.out, weights.in),
         format_(format),
         weights_(weights),
-        scale_(scale),
+        global_(global),
         bias_(std::move(bias)) {}
 
   void read_row(int64_t o, std::span<float> row) const override {
@@ -28,7 +28,7 @@ class Nvfp4Linear final : public Linear {
     for (size_t k = 0; k < row.size(); ++k) {
       const auto pair = std::to_integer<uint8_t>(codes[k / 2]);
       const float block = f8e4m3_to_float(std::to_integer<uint8_t>(scales[k / kGroup]));
-      row[k] = (k % 2 == 0 ? e2m1_low(pair) : e2m1_high(pair)) * block * scale_;
+      row[k] = (k % 2 == 0 ? e2m1_low(pair) : e2m1_high(pair)) * block / global_;
     }
   }
   std::unique_ptr<Linear> slice(int64_t first, int64_t count) const override {
@@ -40,7 +40,7 @@ class Nvfp4Linear final : public Linear {
                                     .scales = rows(weights_.scales, in() / kGroup),
                                     .out = count,
                                     .in = in()};
-    return std::make_unique<Nvfp4Linear>(format_, part, scale_, bias_slice(bias_, first, count));
+    return std::make_unique<Nvfp4Linear>(format_, part, global_, bias_slice(bias_, first, count));
   }
   std::string_view format() const override { return format_; }
   int64_t bytes() const override {
@@ -50,12 +50,12 @@ class Nvfp4Linear final : public Linear {
  private:
   void do_columns(kernels::InRows x, kernels::OutRows y, kernels::Columns columns,
                   const kernels::Table& kernels) const override {
-    kernels.linear_nvfp4(weights_, x, y, columns, {.scale = scale_, .bias = bias_});
+    kernels.linear_nvfp4(weights_, x, y, columns, {.scale = 1.0F / global_, .bias = bias_});
   }
 
   std::string_view format_;
   kernels::Nvfp4Matrix weights_;
-  float scale_;  // 1 / global scale, applied to the finished dot; 1 where there is none
+  float global_;  // divides weights, and as a factor finished dots; 1 where there is none
   std::vector<float> bias_;
 };
 
@@ -73,13 +73,12 @@ Result<float> load_global_scale(const WeightScope& scope) {
                 scalar ? scope.get(kLeaf, DType::kF32, {}) : scope.get(kLeaf, DType::kF32, {1}));
   float global = 0.0F;
   std::memcpy(&global, view.bytes.data(), sizeof(global));
-  const float scale = 1.0F / global;
-  if (!(global > 0.0F) || !std::isfinite(global) || !std::isfinite(scale)) {
+  if (!(global > 0.0F) || !std::isfinite(global) || !std::isfinite(1.0F / global)) {
     return Error{ErrorCode::kInvalid, scope.store->where() + ": tensor `" + scope.name(kLeaf) +
                                           "`: expected a finite number above 0, found " +
                                           std::to_string(global)};
   }
-  return scale;
+  return global;
 }
 
 Status check_columns(const WeightScope& scope, LinearSize size) {
@@ -97,12 +96,12 @@ Result<std::unique_ptr<Linear>> load(const WeightScope& scope, LinearSize size,
                 scope.get("weight_packed", DType::kU8, {size.out, size.in / 2}));
   SPINDRIFT_TRY(const TensorView scales,
                 scope.get("weight_scale", DType::kF8E4M3, {size.out, size.in / kGroup}));
-  SPINDRIFT_TRY(const float scale, load_global_scale(scope));
+  SPINDRIFT_TRY(const float global, load_global_scale(scope));
   scope.ignore("input_global_scale");  // only for quantised activations
   const kernels::Nvfp4Matrix weights{
       .codes = codes.bytes, .scales = scales.bytes, .out = size.out, .in = size.in};
   std::unique_ptr<Linear> layer =
-      std::make_unique<Nvfp4Linear>(kNvfp4Format.name, weights, scale, std::move(bias));
+      std::make_unique<Nvfp4Linear>(kNvfp4Format.name, weights, global, std::move(bias));
   return layer;
 }
 

@@ -9,10 +9,11 @@
 namespace spindrift {
 namespace {
 
-// The format of the layer that a tensor is part of; of a single tensor, its type.
-std::string format_of(WeightStore& store, std::string_view name) {
+// The format of the layer, with so many columns, that a tensor is part of; of a single tensor, its
+// type.
+std::string format_of(WeightStore& store, std::string_view name, int64_t columns) {
   const WeightScope layer{&store, std::string(name.substr(0, name.rfind('.')))};
-  const std::string_view format = nn::stored_format(layer);
+  const std::string_view format = nn::stored_format(layer, columns);
   if (!format.empty()) return std::string(format);
   std::string dtype(dtype_name(store.find(name)->dtype));
   std::transform(dtype.begin(), dtype.end(), dtype.begin(),
@@ -41,7 +42,8 @@ void group_tensors(const ModuleRules& rules, TargetDescription& description) {
     if (module == rules.unknown && description.problems.size() < kMaxProblems)
       description.problems.push_back(store.where() + ": tensor `" + std::string(name) +
                                      "`: not part of the model");
-    ModuleGroup& group = groups[{module, format_of(store, name)}];
+    const int64_t columns = rules.columns_of ? rules.columns_of(name) : 0;
+    ModuleGroup& group = groups[{module, format_of(store, name, columns)}];
     ++group.tensors;
     group.bytes += store.find(name)->bytes;
   }

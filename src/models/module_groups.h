@@ -19,6 +19,8 @@ struct ModuleRules {
   std::function<size_t(std::string_view)> module_of;  // index into names
   // Bytes of a group that decoding one token reads.
   std::function<int64_t(size_t module, int64_t bytes)> read_for_a_token;
+  // Input columns of the linear layer that a tensor is part of, or 0: tells widths of codes apart.
+  std::function<int64_t(std::string_view name)> columns_of = nullptr;
 };
 
 // Most problems that a description spells out.

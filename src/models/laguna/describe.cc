@@ -64,6 +64,22 @@ Module module_of(std::string_view name) {
   return block == "input_layernorm" || block == "post_attention_layernorm" ? kNorms : kUnknown;
 }
 
+// Input columns of the linear layer that a tensor, named without a prefix, is part of.
+int64_t columns_of(std::string_view name, const Config& config) {
+  const std::string_view layer = name.substr(0, name.rfind('.'));
+  if (layer.ends_with(".down_proj")) {
+    const Module module = module_of(name);
+    if (module == kRouted) return config.expert_inner;
+    return module == kShared ? config.shared_inner : config.intermediate;
+  }
+  if (!layer.ends_with(".o_proj")) return config.hidden;
+  for (size_t i = 0; i < config.layers.size(); ++i) {
+    if (layer == "model.layers." + std::to_string(i) + ".self_attn.o_proj")
+      return config.layers[i].heads * config.head_dim;
+  }
+  return 0;
+}
+
 int64_t read_for_a_token(Module module, int64_t bytes, const Config& config) {
   switch (module) {
     case kEmbedding:
@@ -146,14 +162,16 @@ Result<TargetDescription> describe(const std::filesystem::path& folder, const Js
     return prefix.empty() || !name.starts_with(prefix + '.') ? name
                                                              : name.substr(prefix.size() + 1);
   };
-  group_tensors({.names = kModuleNames,
-                 .unknown = kUnknown,
-                 .module_of = [&](std::string_view name) { return module_of(inside(name)); },
-                 .read_for_a_token =
-                     [&](size_t module, int64_t bytes) {
-                       return read_for_a_token(static_cast<Module>(module), bytes, config);
-                     }},
-                description);
+  group_tensors(
+      {.names = kModuleNames,
+       .unknown = kUnknown,
+       .module_of = [&](std::string_view name) { return module_of(inside(name)); },
+       .read_for_a_token =
+           [&](size_t module, int64_t bytes) {
+             return read_for_a_token(static_cast<Module>(module), bytes, config);
+           },
+       .columns_of = [&](std::string_view name) { return columns_of(inside(name), config); }},
+      description);
   find_missing(linear_layers(names, config, description.problems), description);
   return description;
 }

@@ -75,6 +75,25 @@ TEST(DescribeTarget, NamesWhatIsMissingAndWhatIsUnknown) {
             std::string::npos);
 }
 
+TEST(DescribeTarget, TellsWidthsOfCodesApart) {
+  TinyCheckpoint checkpoint = tiny_laguna({.hidden = 64,
+                                           .intermediate = 96,
+                                           .expert_inner = 32,
+                                           .format = TinyFormat::kAffine8,
+                                           .expert_format = TinyFormat::kInt4});
+  testing::add_tiny_linear(checkpoint, "model.layers.1.mlp.experts.0.down_proj", 64, 32,
+                           TinyFormat::kInt8, 1);
+  const TargetDescription d = describe(checkpoint);
+  EXPECT_TRUE(d.problems.empty());
+  EXPECT_NE(find(d, "attention", "affine8"), nullptr);
+  EXPECT_NE(find(d, "dense MLP", "affine8"), nullptr);
+  EXPECT_NE(find(d, "shared experts", "int4"), nullptr);
+  ASSERT_NE(find(d, "routed experts", "int8"), nullptr);
+  EXPECT_EQ(find(d, "routed experts", "int8")->tensors, 3);
+  EXPECT_EQ(find(d, "routed experts", "int4")->tensors, 2 * 5 * 3 * 3 - 3);
+  EXPECT_EQ(find(d, "attention", "affine"), nullptr);
+}
+
 TEST(DescribeTarget, AHundredProblemsAreNotListedOneByOne) {
   TinyCheckpoint checkpoint = tiny_laguna({.experts = 60});
   for (int e = 0; e < 60; ++e)

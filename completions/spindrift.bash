@@ -15,7 +15,7 @@ _spindrift() {
       mapfile -t COMPREPLY < <(compgen -W "auto dflash mlp_speculator none" -- "$current")
       return
       ;;
-    "generate --draft-tokens" | "generate --system" | "generate --max-tokens" | "generate -n" | "generate --temp" | "generate --top-k" | "generate --top-p" | "generate --min-p" | "generate --repeat-penalty" | "generate --seed" | "generate --stop" | "generate --threads" | "generate --prefill-chunk" | "generate --ctx" | "generate --memory-limit" | "generate --prompt" | "generate -p" | "generate --prompt-ids" | "chat --draft-tokens" | "chat --system" | "chat --max-tokens" | "chat -n" | "chat --temp" | "chat --top-k" | "chat --top-p" | "chat --min-p" | "chat --repeat-penalty" | "chat --seed" | "chat --stop" | "chat --threads" | "chat --prefill-chunk" | "chat --ctx" | "chat --memory-limit" | "logits --threads" | "logits --prefill-chunk" | "logits --ctx" | "logits --memory-limit" | "logits --prompt-ids" | "tokenize --prompt" | "tokenize -p" | "tokenize --decode" | "template --set" | "verify --draft-tokens" | "verify --threads" | "verify --prefill-chunk" | "verify --ctx" | "verify --memory-limit")
+    "generate --draft-tokens" | "generate --draft-top-k" | "generate --draft-candidates" | "generate --system" | "generate --max-tokens" | "generate -n" | "generate --temp" | "generate --top-k" | "generate --top-p" | "generate --min-p" | "generate --repeat-penalty" | "generate --seed" | "generate --stop" | "generate --threads" | "generate --prefill-chunk" | "generate --ctx" | "generate --memory-limit" | "generate --prompt" | "generate -p" | "generate --prompt-ids" | "chat --draft-tokens" | "chat --draft-top-k" | "chat --draft-candidates" | "chat --system" | "chat --max-tokens" | "chat -n" | "chat --temp" | "chat --top-k" | "chat --top-p" | "chat --min-p" | "chat --repeat-penalty" | "chat --seed" | "chat --stop" | "chat --threads" | "chat --prefill-chunk" | "chat --ctx" | "chat --memory-limit" | "logits --threads" | "logits --prefill-chunk" | "logits --ctx" | "logits --memory-limit" | "logits --prompt-ids" | "tokenize --prompt" | "tokenize -p" | "tokenize --decode" | "template --set" | "verify --draft-tokens" | "verify --draft-top-k" | "verify --draft-candidates" | "verify --threads" | "verify --prefill-chunk" | "verify --ctx" | "verify --memory-limit")
       :
       return
       ;;
@@ -42,14 +42,14 @@ _spindrift() {
     return
   fi
   case $command in
-    generate) mapfile -t COMPREPLY < <(compgen -W "-m --model --rope-derived --draft-model --draft-kind --draft-tokens --system --tools --think --no-think -n --max-tokens --temp --top-k --top-p --min-p --repeat-penalty --seed --stop --ignore-eos --threads --prefill-chunk --kv-dtype --ctx --memory-limit --lock --color --quiet --messages --json -p --prompt --prompt-file --prompt-ids --raw --ledger --trace -h --help" -- "$current") ;;
-    chat) mapfile -t COMPREPLY < <(compgen -W "-m --model --rope-derived --draft-model --draft-kind --draft-tokens --system --tools --think --no-think -n --max-tokens --temp --top-k --top-p --min-p --repeat-penalty --seed --stop --ignore-eos --threads --prefill-chunk --kv-dtype --ctx --memory-limit --lock --color --quiet -h --help" -- "$current") ;;
+    generate) mapfile -t COMPREPLY < <(compgen -W "-m --model --rope-derived --draft-model --draft-kind --draft-tokens --draft-top-k --draft-candidates --system --tools --think --no-think -n --max-tokens --temp --top-k --top-p --min-p --repeat-penalty --seed --stop --ignore-eos --threads --prefill-chunk --kv-dtype --ctx --memory-limit --lock --color --quiet --messages --json -p --prompt --prompt-file --prompt-ids --raw --ledger --trace -h --help" -- "$current") ;;
+    chat) mapfile -t COMPREPLY < <(compgen -W "-m --model --rope-derived --draft-model --draft-kind --draft-tokens --draft-top-k --draft-candidates --system --tools --think --no-think -n --max-tokens --temp --top-k --top-p --min-p --repeat-penalty --seed --stop --ignore-eos --threads --prefill-chunk --kv-dtype --ctx --memory-limit --lock --color --quiet -h --help" -- "$current") ;;
     logits) mapfile -t COMPREPLY < <(compgen -W "-m --model --rope-derived --threads --prefill-chunk --kv-dtype --ctx --memory-limit --lock --prompt-ids --out -h --help" -- "$current") ;;
     tokenize) mapfile -t COMPREPLY < <(compgen -W "-m --model -p --prompt --file --decode --add-bos --no-special -h --help" -- "$current") ;;
     template) mapfile -t COMPREPLY < <(compgen -W "-m --model --messages --tools --think --no-think --no-generation-prompt --set -h --help" -- "$current") ;;
     inspect) mapfile -t COMPREPLY < <(compgen -W "--check --json -h --help" -- "$current") ;;
     list) mapfile -t COMPREPLY < <(compgen -W "--json -h --help" -- "$current") ;;
-    verify) mapfile -t COMPREPLY < <(compgen -W "-m --model --rope-derived --draft-model --draft-kind --draft-tokens --threads --prefill-chunk --kv-dtype --ctx --memory-limit --lock --quick -h --help" -- "$current") ;;
+    verify) mapfile -t COMPREPLY < <(compgen -W "-m --model --rope-derived --draft-model --draft-kind --draft-tokens --draft-top-k --draft-candidates --threads --prefill-chunk --kv-dtype --ctx --memory-limit --lock --quick -h --help" -- "$current") ;;
     info) mapfile -t COMPREPLY < <(compgen -W "--json --measure -h --help" -- "$current") ;;
   esac
 }

@@ -71,6 +71,16 @@ void add_draft_flags(CLI::App& app, ModelFlags& flags) {
       ->type_name("auto|N")
       ->capture_default_str()
       ->group("Model");
+  app.add_option("--draft-top-k", flags.draft_options.top_k,
+                 "mlp_speculator: tokens tried after each stage, as 4,3,2,2")
+      ->type_name("K,K,..")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->group("Model");
+  app.add_option("--draft-candidates", flags.draft_options.candidates,
+                 "mlp_speculator: continuations verified a round; 1 = a chain")
+      ->type_name("N")
+      ->group("Model");
 }
 
 void add_sampling_flags(CLI::App& app, SamplingFlags& flags) {
@@ -121,6 +131,7 @@ AssembleOptions assemble_options(const ModelFlags& model, const MachineFlags& ma
   out.model = model.model;
   out.draft_model = model.draft_model;
   out.draft_kind = model.draft_kind;
+  out.draft_options = model.draft_options;
   out.threads = machine.threads;
   out.kv_dtype = machine.kv_dtype == "bf16" ? DType::kBf16 : DType::kF32;
   out.rope_derived = machine.rope_derived;

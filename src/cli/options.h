@@ -38,6 +38,7 @@ struct ModelFlags {
   std::string draft_model;
   std::string draft_kind = "auto";
   std::string draft_tokens = "auto";
+  MlpSpeculatorOptions draft_options;
 };
 void add_model_flag(CLI::App& app, ModelFlags& flags);
 void add_draft_flags(CLI::App& app, ModelFlags& flags);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "app/assemble.h"
+#include "engine/stop_rule.h"
 
 namespace spindrift {
 
@@ -33,7 +34,7 @@ class AnswerStream {
   std::vector<AnswerPiece> finish();
 
   const std::string& content() const;
-  const std::optional<std::string>& reasoning() const;  // nullopt = there was no such block
+  const std::optional<std::string>& reasoning() const;  // nullopt = the model did not reason
   // An array of OpenAI-shaped tool calls, "[]" when there are none.
   std::string tool_calls_json() const;
 
@@ -41,5 +42,9 @@ class AnswerStream {
   struct State;
   std::unique_ptr<State> state_;
 };
+
+// Turns ids into the text that an AnswerStream of the same `split` reads: special tokens have no
+// text, but for tags that it splits by. The assembly must outlive it.
+std::unique_ptr<TextDecoder> answer_decoder(const Assembly& assembly, bool split);
 
 }  // namespace spindrift

@@ -70,16 +70,6 @@ Status Parts::load_drafter_model(const AssembleOptions& options) {
   return ok_status();
 }
 
-// Ids that the target has no embedding for must not come out of its tokenizer.
-Status check_vocabulary(const std::string& folder, const Tokenizer& tokenizer, int64_t vocab) {
-  if (tokenizer.vocab_size() <= vocab) return ok_status();
-  const TokenId last = tokenizer.vocab_size() - 1;
-  return Error{ErrorCode::kInvalid,
-               fmt::format("{}/tokenizer.json: token `{}`: expected an id below config.json's "
-                           "vocab_size {}, found {}",
-                           folder, tokenizer.spelling(last), vocab, last)};
-}
-
 Status lock_weights(const WeightStore& store) {
   for (const auto& file : store.files()) SPINDRIFT_TRY_STATUS(file->lock());
   return ok_status();
@@ -121,6 +111,15 @@ Result<std::unique_ptr<Assembly>> Parts::load(const AssembleOptions& options,
 Result<std::unique_ptr<Assembly>> assemble(const AssembleOptions& options, LoadListener* listener) {
   LoadListener silent;
   return Parts::load(options, listener == nullptr ? silent : *listener);
+}
+
+Status check_vocabulary(const std::string& folder, const Tokenizer& tokenizer, int64_t vocab) {
+  if (tokenizer.vocab_size() <= vocab) return ok_status();
+  const TokenId last = tokenizer.vocab_size() - 1;
+  return Error{ErrorCode::kInvalid,
+               fmt::format("{}/tokenizer.json: token `{}`: expected an id below config.json's "
+                           "vocab_size {}, found {}",
+                           folder, tokenizer.spelling(last), vocab, last)};
 }
 
 Result<TextParts> load_text_parts(const std::string& model, TextPart wanted) {

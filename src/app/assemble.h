@@ -72,4 +72,7 @@ struct TextParts {
 enum class TextPart : uint8_t { kTokenizer, kTemplate, kBoth };
 Result<TextParts> load_text_parts(const std::string& model, TextPart wanted = TextPart::kBoth);
 
+// Ids that a target of `vocab` tokens has no embedding for must not come out of its tokenizer.
+Status check_vocabulary(const std::string& folder, const Tokenizer& tokenizer, int64_t vocab);
+
 }  // namespace spindrift

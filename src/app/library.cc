@@ -8,7 +8,6 @@
 #include "app/assemble.h"
 #include "app/prompt.h"
 #include "engine/engine.h"
-#include "engine/stream_decoder.h"
 #include "spindrift/spindrift.h"
 
 namespace spindrift {
@@ -105,7 +104,7 @@ Expected<Generated> Model::State::run(const Prompt& prompt, const GenerateOption
       .max_new_tokens = options.max_new_tokens ? options.max_new_tokens : defaults.max_new_tokens};
   request.draft = width(options.draft_tokens);
   request.ledger = true;
-  request.text = std::make_unique<StreamDecoder>(parts->tokenizer());
+  request.text = answer_decoder(*parts, chat);
   request.conversation = std::move(conversation);
   request.cancelled = &stop;
   request.listener = &caller;

@@ -13,6 +13,7 @@
 #include "cli/line_reader.h"
 #include "cli/loading.h"
 #include "cli/options.h"
+#include "cli/progress.h"
 #include "cli/report.h"
 #include "cli/terminal.h"
 #include "cli/turn.h"
@@ -137,7 +138,6 @@ class Chat {
                                        .show_reasoning = out_.interactive(),
                                        .tools_json = tools_}));
     clear_interrupt();
-    progress_.clear();
     conversation_ = std::move(turn.outcome.conversation);
     remember(turn.answer);
     out_.end_line();

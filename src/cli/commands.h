@@ -17,6 +17,8 @@ Run add_chat(CLI::App& app);
 Run add_logits(CLI::App& app);
 Run add_tokenize(CLI::App& app);
 Run add_template(CLI::App& app);
+Run add_inspect(CLI::App& app);
+Run add_list(CLI::App& app);
 Run add_verify(CLI::App& app);
 Run add_info(CLI::App& app);
 

@@ -12,6 +12,7 @@
 #include "cli/interrupt.h"
 #include "cli/loading.h"
 #include "cli/options.h"
+#include "cli/progress.h"
 #include "cli/report.h"
 #include "cli/terminal.h"
 #include "cli/turn.h"
@@ -149,17 +150,16 @@ int run(const Flags& flags) {
                 engine_options(flags.machine));
   const InterruptScope scope;
   auto turn = run_turn(assembly, engine, std::move(request), prompt.value(), options);
-  progress.clear();
   if (!turn.ok()) return fail(turn.error());
   const Outcome& outcome = turn.value().outcome;
 
-  if (flags.json) {
+  if (flags.json && !outcome.error) {
     std::string tokens = "auto";
     if (width.value().mode != DraftWidth::Mode::kAuto)
       tokens = std::to_string(width.value().tokens);
     out.write(report_json(assembly, {.prompt_ids = prompt.value().ids, .draft_tokens = tokens},
                           outcome, turn.value().answer));
-  } else {
+  } else if (!flags.json) {
     print_tool_calls(turn.value().answer.tool_calls_json, out);
   }
   out.end_line();

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "cli/exit_code.h"
-#include "cli/terminal.h"
+#include "cli/progress.h"
 
 namespace spindrift::cli {
 namespace {

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <exception>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "cli/commands.h"
@@ -26,6 +27,8 @@ constexpr Command kCommands[] = {
     {"logits", "Teacher-forced logits of given token ids, as a NumPy file", add_logits},
     {"tokenize", "Text to token ids, or back", add_tokenize},
     {"template", "Render a conversation with the model's chat template", add_template},
+    {"inspect", "What a model folder holds, and what it can pair with", add_inspect},
+    {"list", "Every model and drafter in folders and the local cache", add_list},
     {"verify", "Prove on this machine that drafting changes nothing", add_verify},
     {"info", "Version, processor, instruction sets, memory", add_info},
 };
@@ -33,6 +36,14 @@ constexpr Command kCommands[] = {
 std::string version_line() {
   const BuildInfo build = build_info();
   return fmt::format("spindrift {} ({})", build.version, build.commit);
+}
+
+// The first argument when it is neither a flag nor a command, else null.
+const char* unknown_command(int argc, char** argv) {
+  if (argc < 2 || argv[1][0] == '-') return nullptr;
+  for (const Command& command : kCommands)
+    if (std::string_view(argv[1]) == command.name) return nullptr;
+  return argv[1];
 }
 
 int run(int argc, char** argv) {
@@ -47,6 +58,9 @@ int run(int argc, char** argv) {
     const Run action = command.add(*sub);
     sub->callback([&chosen, action] { chosen = action; });
   }
+  if (const char* name = unknown_command(argc, argv))
+    return fail({ErrorCode::kUsage, fmt::format("expected a command, found `{}`", name),
+                 "spindrift --help lists them"});
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& asked) {  // --help, --version

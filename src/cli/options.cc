@@ -17,6 +17,16 @@ constexpr size_t kMaxTextBytes = size_t{256} << 20;
 
 Error usage(std::string message) { return {ErrorCode::kUsage, std::move(message)}; }
 
+// The library's own conversion lets a seed wrap around.
+const CLI::Validator kSeed(
+    [](const std::string& text) -> std::string {
+      uint64_t seed = 0;
+      const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
+      if (error == std::errc{} && end == text.data() + text.size()) return {};
+      return "expected a whole number from 0 to 18446744073709551615, found `" + text + "`";
+    },
+    "UINT64");
+
 struct CloseFile {
   void operator()(std::FILE* file) const {
     if (file != stdin) std::fclose(file);
@@ -99,7 +109,7 @@ void add_sampling_flags(CLI::App& app, SamplingFlags& flags) {
       ->check(CLI::Range(0.0, 1.0));
   add("--repeat-penalty", flags.repeat_penalty, "Penalty on tokens already in the text; 1 = off")
       ->check(CLI::PositiveNumber);
-  add("--seed", flags.seed, "Seed of the sampling noise (default 0)");
+  add("--seed", flags.seed, "Seed of the sampling noise (default 0)")->check(kSeed);
   add("--stop", flags.stop, "Stop before this text; may be given several times")
       ->allow_extra_args(false);
   app.add_flag("--ignore-eos", flags.ignore_eos, "Stop ids may be produced and do not stop")

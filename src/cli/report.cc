@@ -67,8 +67,10 @@ std::string report_json(const Assembly& assembly, const RunFacts& facts, const O
 }
 
 std::string report_text(const GenerationStats& stats, bool with_drafter) {
-  std::string out = fmt::format("prompt     {:6} tokens, {:8.1f} tokens/s\n", stats.prompt_tokens,
-                                stats.prefill_tokens_per_s());
+  // Without a first token the prompt was not read to its end, so it has no rate.
+  const double prompt_rate = stats.generated_tokens > 0 ? stats.prefill_tokens_per_s() : 0;
+  std::string out =
+      fmt::format("prompt     {:6} tokens, {:8.1f} tokens/s\n", stats.prompt_tokens, prompt_rate);
   if (stats.reused_tokens > 0)
     out.insert(out.size() - 1, fmt::format(" ({} kept from before)", stats.reused_tokens));
   out += fmt::format("generated  {:6} tokens, {:8.1f} tokens/s\n", stats.generated_tokens,

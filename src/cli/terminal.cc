@@ -61,19 +61,4 @@ void Terminal::end_line() {
   at_line_start_ = true;
 }
 
-Progress::Progress(bool quiet) : active_(!quiet && isatty(STDERR_FILENO) == 1) {}
-Progress::~Progress() { clear(); }
-
-void Progress::show(std::string_view text) {
-  if (!active_) return;
-  std::fprintf(stderr, "\r\x1b[K%.*s", static_cast<int>(text.size()), text.data());
-  std::fflush(stderr);
-  shown_ = true;
-}
-
-void Progress::clear() {
-  if (shown_) std::fputs("\r\x1b[K", stderr);
-  shown_ = false;
-}
-
 }  // namespace spindrift::cli

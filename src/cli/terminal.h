@@ -38,21 +38,4 @@ class Terminal {
   Shade shade_ = Shade::kPlain;
 };
 
-// A line on stderr that overwrites itself while work goes on; silent when stderr is no
-// terminal.
-class Progress {
- public:
-  explicit Progress(bool quiet);
-  ~Progress();
-  Progress(const Progress&) = delete;
-  Progress& operator=(const Progress&) = delete;
-
-  void show(std::string_view text);
-  void clear();
-
- private:
-  bool active_;
-  bool shown_ = false;
-};
-
 }  // namespace spindrift::cli

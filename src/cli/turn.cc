@@ -6,7 +6,6 @@
 
 #include "app/answer.h"
 #include "engine/ledger.h"
-#include "engine/stream_decoder.h"
 
 namespace spindrift::cli {
 namespace {
@@ -16,13 +15,11 @@ class Streamer final : public RequestListener {
   Streamer(const TurnOptions& options, AnswerStream& answer) : options_(options), answer_(answer) {}
 
   void on_prefill(int64_t done, int64_t total) override {
-    if (options_.progress == nullptr) return;
-    if (done < total)
+    if (options_.progress != nullptr)
       options_.progress->show(fmt::format("reading the prompt: {} of {} tokens", done, total));
-    else
-      options_.progress->clear();
   }
   void on_token(const TokenEvent& token) override {
+    if (options_.progress != nullptr) options_.progress->clear();
     if (options_.ledger != nullptr)
       std::fputs(ledger_line(token.index, token.id, token.logits_hash).c_str(), options_.ledger);
   }
@@ -59,9 +56,12 @@ Result<Turn> run_turn(const Assembly& assembly, Engine& engine, Request request,
   AnswerStream answer(assembly, prompt.text, options.tools_json, options.split);
   Streamer streamer(options, answer);
   request.prompt = prompt.ids;
-  request.text = std::make_unique<StreamDecoder>(assembly.tokenizer());
+  request.text = answer_decoder(assembly, options.split);
   request.listener = &streamer;
-  SPINDRIFT_TRY(Outcome outcome, engine.run(std::move(request)));
+  streamer.on_prefill(0, std::ssize(prompt.ids));
+  Result<Outcome> run = engine.run(std::move(request));
+  if (options.progress != nullptr) options.progress->clear();
+  SPINDRIFT_TRY(Outcome outcome, std::move(run));
   streamer.show(answer.finish(), false);
   Turn turn{.outcome = std::move(outcome),
             .answer = {.text = answer.content(),

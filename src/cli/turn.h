@@ -6,6 +6,7 @@
 
 #include "app/assemble.h"
 #include "app/prompt.h"
+#include "cli/progress.h"
 #include "cli/report.h"
 #include "cli/terminal.h"
 #include "core/result.h"

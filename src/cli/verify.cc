@@ -10,6 +10,7 @@
 #include "cli/exit_code.h"
 #include "cli/loading.h"
 #include "cli/options.h"
+#include "cli/progress.h"
 #include "cli/terminal.h"
 
 namespace spindrift::cli {

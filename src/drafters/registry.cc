@@ -6,9 +6,11 @@
 #include <utility>
 
 #include "drafters/dflash/config.h"
+#include "drafters/dflash/describe.h"
 #include "drafters/dflash/drafter.h"
 #include "drafters/dflash/weights.h"
 #include "drafters/mlp_speculator/config.h"
+#include "drafters/mlp_speculator/describe.h"
 #include "drafters/mlp_speculator/drafter.h"
 #include "drafters/mlp_speculator/weights.h"
 
@@ -20,6 +22,7 @@ struct Kind {
   std::string_view name;
   bool (*recognises)(const JsonObject& config);
   Status (*check)(const JsonObject& config, const TargetFacts* facts);
+  Status (*describe)(const JsonObject& config, DrafterDescription& out);  // out.store is set
   // Sets `loaded.drafter` from `loaded.weights`.
   Status (*load)(const JsonObject& config, const TargetModel& target,
                  const MlpSpeculatorOptions& options, LoadedDrafter& loaded);
@@ -28,6 +31,14 @@ struct Kind {
 Status check_dflash(const JsonObject& json, const TargetFacts* facts) {
   SPINDRIFT_TRY(const dflash::Config config, dflash::parse_config(json));
   return facts == nullptr ? ok_status() : dflash::check_pairing(config, *facts);
+}
+
+Status describe_dflash(const JsonObject& json, DrafterDescription& out) {
+  SPINDRIFT_TRY(const dflash::Config config, dflash::parse_config(json));
+  out.summary = dflash::summarise(config);
+  out.groups = dflash::module_groups(*out.store);
+  out.problems = dflash::find_problems(*out.store, config);
+  return ok_status();
 }
 
 Status load_dflash(const JsonObject& json, const TargetModel& target,
@@ -49,6 +60,14 @@ Status check_mlp_speculator(const JsonObject& json, const TargetFacts* facts) {
   return facts == nullptr ? ok_status() : mlp_speculator::check_pairing(config, *facts);
 }
 
+Status describe_mlp_speculator(const JsonObject& json, DrafterDescription& out) {
+  SPINDRIFT_TRY(const mlp_speculator::Config config, mlp_speculator::parse_config(json));
+  out.summary = mlp_speculator::summarise(config);
+  out.groups = mlp_speculator::module_groups(*out.store, config);
+  out.problems = mlp_speculator::find_problems(*out.store, config);
+  return ok_status();
+}
+
 Status load_mlp_speculator(const JsonObject& json, const TargetModel& /*target*/,
                            const MlpSpeculatorOptions& options, LoadedDrafter& loaded) {
   SPINDRIFT_TRY(mlp_speculator::Config config, mlp_speculator::parse_config(json));
@@ -62,8 +81,9 @@ Status load_mlp_speculator(const JsonObject& json, const TargetModel& /*target*/
 }
 
 constexpr std::array kKinds = {
-    Kind{"dflash", dflash::recognises, check_dflash, load_dflash},
-    Kind{"mlp_speculator", mlp_speculator::recognises, check_mlp_speculator, load_mlp_speculator},
+    Kind{"dflash", dflash::recognises, check_dflash, describe_dflash, load_dflash},
+    Kind{"mlp_speculator", mlp_speculator::recognises, check_mlp_speculator,
+         describe_mlp_speculator, load_mlp_speculator},
 };
 
 const Kind* find_kind(const JsonObject& config) {
@@ -105,6 +125,17 @@ Status check_drafter(const JsonObject& config) {
 Status check_drafter_pairing(const JsonObject& config, const TargetFacts& target) {
   SPINDRIFT_TRY(const Kind* const kind, require_kind(config));
   return kind->check(config, &target);
+}
+
+Result<DrafterDescription> describe_drafter(const std::filesystem::path& folder) {
+  SPINDRIFT_TRY(const JsonObject config, JsonObject::parse_file(folder / "config.json"));
+  SPINDRIFT_TRY(const Kind* const kind, require_kind(config));
+  SPINDRIFT_TRY_STATUS(kind->check(config, nullptr));
+  DrafterDescription out;
+  out.kind = kind->name;
+  SPINDRIFT_TRY(out.store, open_weights(folder));
+  SPINDRIFT_TRY_STATUS(kind->describe(config, out));
+  return out;
 }
 
 Result<LoadedDrafter> load_drafter(const std::filesystem::path& folder, std::string_view kind,

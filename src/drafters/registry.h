@@ -10,6 +10,7 @@
 #include "drafters/drafter.h"
 #include "drafters/mlp_speculator/options.h"
 #include "drafters/pairing.h"
+#include "io/checkpoint_summary.h"
 #include "io/json_config.h"
 #include "io/weight_store.h"
 #include "models/target_model.h"
@@ -37,6 +38,19 @@ std::string_view drafter_kind_of(const JsonObject& config);
 Status check_drafter(const JsonObject& config);
 // And that it fits a target of this shape. Reads no weights.
 Status check_drafter_pairing(const JsonObject& config, const TargetFacts& target);
+
+// A drafter as its config and the headers of its files tell it: no weight is read.
+struct DrafterDescription {
+  std::string kind;
+  ConfigSummary summary;              // what the target must be included
+  std::vector<ModuleGroup> groups;    // in the order of a forward
+  std::vector<std::string> problems;  // tensors that are missing, unknown or in no known format
+  std::unique_ptr<WeightStore> store;
+};
+
+// Describes the drafter in `folder`; fails where load_drafter would refuse the config or the
+// headers.
+Result<DrafterDescription> describe_drafter(const std::filesystem::path& folder);
 
 // Loads the drafter in `folder` for `target`, which must outlive it and which `facts` describe.
 // `kind` is kAutoDraftKind or one of drafter_kinds(); kUsage when it is neither, kInvalid when the

@@ -7,22 +7,6 @@
 #include "nn/linear.h"
 
 namespace spindrift {
-namespace {
-
-// The format of the layer, with so many columns, that a tensor is part of; of a single tensor, its
-// type.
-std::string format_of(WeightStore& store, std::string_view name, int64_t columns) {
-  const WeightScope layer{&store, std::string(name.substr(0, name.rfind('.')))};
-  const std::string_view format = nn::stored_format(layer, columns);
-  if (!format.empty()) return std::string(format);
-  std::string dtype(dtype_name(store.find(name)->dtype));
-  std::transform(dtype.begin(), dtype.end(), dtype.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-  return dtype;
-}
-
-}  // namespace
-
 bool is_number(std::string_view text) {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
@@ -43,7 +27,7 @@ void group_tensors(const ModuleRules& rules, TargetDescription& description) {
       description.problems.push_back(store.where() + ": tensor `" + std::string(name) +
                                      "`: not part of the model");
     const int64_t columns = rules.columns_of ? rules.columns_of(name) : 0;
-    ModuleGroup& group = groups[{module, format_of(store, name, columns)}];
+    ModuleGroup& group = groups[{module, nn::tensor_format(store, name, columns)}];
     ++group.tensors;
     group.bytes += store.find(name)->bytes;
   }

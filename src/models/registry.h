@@ -5,11 +5,11 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "core/dtype.h"
 #include "core/result.h"
+#include "io/checkpoint_summary.h"
 #include "io/weight_store.h"
 #include "models/target_model.h"
 
@@ -19,9 +19,6 @@ struct TargetOptions {
   DType kv_dtype = DType::kF32;  // kF32 or kBf16
   bool rope_derived = false;     // YaRN's derived multiplier in place of the config's
 };
-
-// What a config says in a few words, in order: ("layers", "6"), ...
-using ConfigSummary = std::vector<std::pair<std::string, std::string>>;
 
 // A target ready to run. The model reads weights in place from the store, so it goes first.
 struct LoadedTarget {
@@ -44,15 +41,6 @@ std::span<const TargetFamily> target_families();
 // Loads the target in a folder of Hugging Face layout. A folder that holds a drafter, or a family
 // that is not known, is refused by name.
 Result<LoadedTarget> load_target(const std::filesystem::path& folder, const TargetOptions& options);
-
-// The tensors of one kind of module in one stored format.
-struct ModuleGroup {
-  std::string module;  // "attention", "routed experts", ...
-  std::string format;  // "bf16", "nvfp4", ...
-  int64_t tensors = 0;
-  int64_t bytes = 0;
-  int64_t bytes_per_token = 0;  // that decoding one token reads, keys and values not counted
-};
 
 // A target as its config and the headers of its files tell it: no weight is read.
 struct TargetDescription {

@@ -150,6 +150,16 @@ std::optional<int64_t> stored_rows(const WeightScope& scope) {
   return std::nullopt;
 }
 
+std::string tensor_format(WeightStore& store, std::string_view name, int64_t in) {
+  const WeightScope layer{&store, std::string(name.substr(0, name.rfind('.')))};
+  if (const std::string_view format = stored_format(layer, in); !format.empty())
+    return std::string(format);
+  std::string dtype(dtype_name(store.find(name)->dtype));
+  std::transform(dtype.begin(), dtype.end(), dtype.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+  return dtype;
+}
+
 Result<std::unique_ptr<Linear>> load_linear(const WeightScope& scope, int64_t out, int64_t in,
                                             Bias bias) {
   SPINDRIFT_TRY(const LinearFormat* format, format_of(scope));

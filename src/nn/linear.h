@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -69,6 +70,10 @@ std::string_view stored_format(const WeightScope& scope, int64_t in = 0);
 // Output rows of whatever linear layer is stored under `scope`, in any format; nullopt when there
 // is none.
 std::optional<int64_t> stored_rows(const WeightScope& scope);
+// Format of the linear layer, of `in` columns if given, that the tensor `name` is part of; its own
+// dtype ("bf16") when it is
+// part of none. The store has that tensor.
+std::string tensor_format(WeightStore& store, std::string_view name, int64_t in = 0);
 
 // Whether a layer's `bias` tensor is read. kNone leaves one that is there unread, for the loader's
 // final check to find.

@@ -1,0 +1,19 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "drafters/mlp_speculator/config.h"
+#include "io/checkpoint_summary.h"
+#include "io/weight_store.h"
+
+// What a head's config and headers say, without reading weights.
+namespace spindrift::mlp_speculator {
+
+ConfigSummary summarise(const Config& config);
+// The stored tensors by module and format; names that share bytes are counted each.
+std::vector<ModuleGroup> module_groups(WeightStore& store, const Config& config);
+// Layers of the stages that are missing, of another size, or in no known format.
+std::vector<std::string> find_problems(WeightStore& store, const Config& config);
+
+}  // namespace spindrift::mlp_speculator

@@ -182,7 +182,7 @@ int run(const Flags& flags) {
     return fail({ErrorCode::kUnsupported,
                  assembly.model_name() + ": expected a chat template, found none",
                  "use spindrift generate --raw"});
-  auto width = draft_width(flags.model.draft_tokens, assembly.drafter());
+  auto width = draft_width(flags.model.draft_tokens, assembly.drafter(), flags.quiet);
   if (!width.ok()) return fail(width.error());
   std::string tools;
   if (!flags.tools.empty()) {

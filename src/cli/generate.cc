@@ -1,8 +1,9 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <array>
+#include <algorithm>
 #include <cstdio>
+#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -52,13 +53,12 @@ Result<std::string> user_text(const Flags& flags) {
   return read_text(flags.prompt_file.value_or("-"));
 }
 
-bool has_text(const Flags& flags) {
-  return flags.prompt || flags.prompt_file || flags.standard_input == "-";
-}
-
 Status check(const Flags& flags) {
-  const int sources =
-      (has_text(flags) ? 1 : 0) + (flags.prompt_ids ? 1 : 0) + (flags.messages.empty() ? 0 : 1);
+  SPINDRIFT_TRY_STATUS(check_stdin_argument(flags.standard_input));
+  const bool given[] = {flags.prompt.has_value(), flags.prompt_file.has_value(),
+                        flags.prompt_ids.has_value(), !flags.messages.empty(),
+                        !flags.standard_input.empty()};
+  const auto sources = std::count(std::begin(given), std::end(given), true);
   if (sources != 1)
     return Error{
         ErrorCode::kUsage,
@@ -121,8 +121,8 @@ int run(const Flags& flags) {
   if (!loaded.ok()) return fail(loaded.error());
   const Assembly& assembly = *loaded.value();
   auto prompt = make_prompt(flags, assembly);
-  if (!prompt.ok()) return fail(prompt.error());
-  auto width = draft_width(flags.model.draft_tokens, assembly.drafter());
+  if (!prompt.ok()) return fail(name_files(prompt.error(), flags.messages, flags.tools));
+  auto width = draft_width(flags.model.draft_tokens, assembly.drafter(), flags.quiet);
   if (!width.ok()) return fail(width.error());
 
   Request request;
@@ -166,8 +166,8 @@ int run(const Flags& flags) {
   if (!flags.quiet && !flags.json)
     std::fputs(report_text(outcome.stats, assembly.drafter() != nullptr).c_str(), stderr);
   if (outcome.error) return fail(*outcome.error);
-  if (outcome.reason == FinishReason::kInterrupted) return kInterrupted;
-  return out.ok() ? kOk : kOther;
+  if (outcome.reason == FinishReason::kInterrupted && out.ok()) return kInterrupted;
+  return written(out);
 }
 
 }  // namespace
@@ -186,8 +186,7 @@ Run add_generate(CLI::App& app) {
       ->type_name("FILE");
   prompt("--tools", flags->tools, "Tools: JSON array as in OpenAI's API")->type_name("FILE");
   prompt("--system", flags->system, "System text");
-  prompt("input", flags->standard_input, "- reads the user's text from standard input")
-      ->check(CLI::IsMember({"-"}));
+  add_stdin_argument(app, flags->standard_input, "Reads the user's text from standard input");
   app.add_flag("--raw", flags->raw, "Continue the text without a chat template")->group("Prompt");
   add_think_flags(app, flags->think);
   add_sampling_flags(app, flags->sampling);

@@ -37,7 +37,7 @@ int run(const Flags& flags) {
   if (flags.json) {
     out.write(json.dump(2));
     out.end_line();
-    return out.ok() ? kOk : kOther;
+    return written(out);
   }
   std::string isas;
   for (const std::string& isa : m.usable_isas) isas += (isas.empty() ? "" : " ") + isa;
@@ -50,7 +50,7 @@ int run(const Flags& flags) {
       fmt::format("memory      {:.1f} GiB\n", static_cast<double>(m.memory_bytes) / (1 << 30)));
   if (flags.measure)
     out.write(fmt::format("read speed  {:.1f} GB/s\n", json["read_gb_s"].get<double>()));
-  return out.ok() ? kOk : kOther;
+  return written(out);
 }
 
 }  // namespace

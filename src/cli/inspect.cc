@@ -139,7 +139,7 @@ int run(const Flags& flags) {
   out.write(flags.json ? report_json(found, partners, flags.check)
                        : report_text(found, partners, flags.check));
   if (!found.problems.empty()) return fail({ErrorCode::kInvalid, found.problems.front()});
-  return out.ok() ? kOk : kOther;
+  return written(out);
 }
 
 }  // namespace

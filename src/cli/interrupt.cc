@@ -27,11 +27,16 @@ void install(void (*handler)(int)) {
 
 const std::atomic<bool>& interrupted() { return flag; }
 void clear_interrupt() { flag.store(false); }
+void request_stop() { flag.store(true); }
 
 InterruptScope::InterruptScope() {
   clear_interrupt();
   install(on_signal);
 }
-InterruptScope::~InterruptScope() { install(SIG_DFL); }
+InterruptScope::~InterruptScope() { exit_on_interrupt(); }
+
+void exit_on_interrupt() {
+  install([](int) { _exit(kInterrupted); });
+}
 
 }  // namespace spindrift::cli

@@ -8,6 +8,11 @@ namespace spindrift::cli {
 // cleared ends the process at once with 130.
 const std::atomic<bool>& interrupted();
 void clear_interrupt();
+// Sets the flag, as Ctrl-C does: for a run whose answer has no reader any more.
+void request_stop();
+
+// From here on Ctrl-C ends the process with 130, where no scope handles it.
+void exit_on_interrupt();
 
 class InterruptScope {
  public:

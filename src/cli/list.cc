@@ -59,7 +59,7 @@ int run(const Flags& flags) {
   if (!entries.ok()) return fail(entries.error());
   Terminal out(ColorMode::kNever);
   out.write(flags.json ? report_json(entries.value()) : report_text(entries.value()));
-  return out.ok() ? kOk : kOther;
+  return written(out);
 }
 
 }  // namespace

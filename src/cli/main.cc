@@ -10,6 +10,7 @@
 
 #include "cli/commands.h"
 #include "cli/exit_code.h"
+#include "cli/interrupt.h"
 #include "core/build_info.h"
 
 namespace spindrift::cli {
@@ -81,6 +82,7 @@ int main(int argc, char** argv) {
   using namespace spindrift::cli;
   // A reader that goes away (`| head`) is an error of write(), not the end of the process.
   signal(SIGPIPE, SIG_IGN);
+  exit_on_interrupt();
   try {
     return run(argc, argv);
   } catch (const std::bad_alloc&) {

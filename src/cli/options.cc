@@ -158,15 +158,16 @@ EngineOptions engine_options(const MachineFlags& machine) {
   return out;
 }
 
-Result<DraftWidth> draft_width(const std::string& text, const Drafter* drafter) {
+Result<DraftWidth> draft_width(const std::string& text, const Drafter* drafter, bool quiet) {
   if (text == "auto") return DraftWidth{};
   int tokens = -1;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), tokens);
   if (error != std::errc{} || end != text.data() + text.size() || tokens < 0)
     return usage(fmt::format("--draft-tokens: expected auto or a count, found `{}`", text));
   if (drafter != nullptr && tokens > drafter->max_nodes()) {
-    warn(fmt::format("--draft-tokens {} is above this drafter's maximum; using {}", tokens,
-                     drafter->max_nodes()));
+    if (!quiet)
+      warn(fmt::format("--draft-tokens {} is above this drafter's maximum; using {}", tokens,
+                       drafter->max_nodes()));
     tokens = drafter->max_nodes();
   }
   if (tokens == 0) return DraftWidth{.mode = DraftWidth::Mode::kOff};
@@ -224,6 +225,22 @@ Result<std::vector<TokenId>> parse_ids(const std::string& text, int64_t vocab) {
     skip_blanks();
   }
   return ids;
+}
+
+Error name_files(Error error, const std::string& messages, const std::string& tools) {
+  if (!messages.empty() && error.message.starts_with("messages"))
+    error.message.insert(0, messages + ": ");
+  if (!tools.empty() && error.message.starts_with("tools")) error.message.insert(0, tools + ": ");
+  return error;
+}
+
+void add_stdin_argument(CLI::App& app, std::string& target, const char* help) {
+  app.add_option("input", target, help)->type_name("-");
+}
+
+Status check_stdin_argument(const std::string& value) {
+  if (value.empty() || value == "-") return ok_status();
+  return usage(fmt::format("arguments: expected flags or -, found `{}`", value));
 }
 
 Result<std::string> read_text(const std::string& path) {

@@ -65,8 +65,11 @@ void add_color_flag(CLI::App& app, ColorMode& color);
 
 AssembleOptions assemble_options(const ModelFlags& model, const MachineFlags& machine);
 EngineOptions engine_options(const MachineFlags& machine);
-// "auto" or a count; a count above the drafter's maximum is clamped with a warning.
-Result<DraftWidth> draft_width(const std::string& text, const Drafter* drafter);
+// "auto" or a count; a count above the drafter's maximum is clamped, with a warning unless `quiet`.
+Result<DraftWidth> draft_width(const std::string& text, const Drafter* drafter, bool quiet);
+// A positional argument that may only be "-".
+void add_stdin_argument(CLI::App& app, std::string& target, const char* help);
+Status check_stdin_argument(const std::string& value);
 // The flags over the model's own defaults.
 SamplingParams sampling_params(const SamplingFlags& flags, const GenerationDefaults& defaults);
 StopSpec stop_spec(const SamplingFlags& flags, const GenerationDefaults& defaults);
@@ -74,6 +77,9 @@ StopSpec stop_spec(const SamplingFlags& flags, const GenerationDefaults& default
 // "2,31,7", blanks allowed, or "@FILE" with the same in a file; kUsage names what is no id in
 // [0, vocab).
 Result<std::vector<TokenId>> parse_ids(const std::string& text, int64_t vocab);
+// Errors about a conversation call its parts `messages` and `tools`; where these came from files,
+// their names are put in front.
+Error name_files(Error error, const std::string& messages, const std::string& tools);
 // A whole file, or standard input for "-"; at most 256 MiB. kUsage when it cannot be read.
 Result<std::string> read_text(const std::string& path);
 

@@ -49,10 +49,10 @@ int run(const Flags& flags) {
   auto request = request_of(flags, parts.value());
   if (!request.ok()) return fail(request.error());
   auto text = parts.value().chat_template->render(request.value());
-  if (!text.ok()) return fail(text.error());
+  if (!text.ok()) return fail(name_files(text.error(), flags.messages, flags.tools));
   Terminal out(ColorMode::kNever);
   out.write(text.value());
-  return out.ok() ? kOk : kOther;
+  return written(out);
 }
 
 }  // namespace

@@ -2,8 +2,11 @@
 
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
+#include <string>
 
 namespace spindrift::cli {
 namespace {
@@ -37,8 +40,11 @@ Terminal::Terminal(ColorMode mode)
 Terminal::~Terminal() { set(Shade::kPlain); }
 
 void Terminal::put(std::string_view text) {
-  if (!ok_ || text.empty()) return;
-  ok_ = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
+  if (!ok() || text.empty()) return;
+  errno = 0;
+  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0)
+    return;
+  error_ = errno == 0 ? EIO : errno;
 }
 
 void Terminal::set(Shade shade) {
@@ -59,6 +65,13 @@ void Terminal::end_line() {
   set(Shade::kPlain);
   if (!at_line_start_) put("\n");
   at_line_start_ = true;
+}
+
+ExitCode written(const Terminal& out) {
+  if (out.ok() || out.error() == EPIPE) return kOk;
+  fail({ErrorCode::kIo, std::string("standard output: expected to be written, found: ") +
+                            std::strerror(out.error())});
+  return kOther;
 }
 
 }  // namespace spindrift::cli

@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "cli/exit_code.h"
+
 namespace spindrift::cli {
 
 enum class ColorMode : uint8_t { kAuto, kAlways, kNever };
@@ -24,8 +26,9 @@ class Terminal {
   void write(std::string_view text, Shade shade = Shade::kPlain);
   // Ends a line that was begun, if any.
   void end_line();
-  // False once stdout cannot be written to (a closed pipe).
-  bool ok() const { return ok_; }
+  // False once stdout cannot be written to.
+  bool ok() const { return error_ == 0; }
+  int error() const { return error_; }  // errno of the write that failed; EPIPE: the reader left
 
  private:
   void put(std::string_view text);
@@ -33,9 +36,13 @@ class Terminal {
 
   bool color_;
   bool interactive_;
-  bool ok_ = true;
+  int error_ = 0;
   bool at_line_start_ = true;
   Shade shade_ = Shade::kPlain;
 };
+
+// How a command ends that wrote its answer to `out`: kOk also when the reader of a pipe went away,
+// which is its right; kOther with a message when writing failed otherwise.
+ExitCode written(const Terminal& out);
 
 }  // namespace spindrift::cli

@@ -1,5 +1,6 @@
 #include <CLI/CLI.hpp>
-#include <cstdio>
+#include <algorithm>
+#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -20,7 +21,18 @@ struct Flags {
   bool no_special = false;
 };
 
+Status check(const Flags& flags) {
+  SPINDRIFT_TRY_STATUS(check_stdin_argument(flags.standard_input));
+  const bool given[] = {flags.prompt.has_value(), flags.file.has_value(), flags.decode.has_value(),
+                        !flags.standard_input.empty()};
+  if (std::count(std::begin(given), std::end(given), true) == 1) return ok_status();
+  return Error{ErrorCode::kUsage,
+               "tokenize: expected one of -p TEXT, --file FILE, - or --decode LIST",
+               "see spindrift tokenize --help"};
+}
+
 int run(const Flags& flags) {
+  if (const Status valid = check(flags); !valid.ok()) return fail(valid.error());
   auto parts = load_text_parts(flags.model.model, TextPart::kTokenizer);
   if (!parts.ok()) return fail(parts.error());
   const Tokenizer& tokenizer = *parts.value().tokenizer;
@@ -29,17 +41,15 @@ int run(const Flags& flags) {
     auto ids = parse_ids(*flags.decode, tokenizer.vocab_size());
     if (!ids.ok()) return fail(ids.error());
     out.write(tokenizer.decode(ids.value(), /*skip_special=*/false));
-    return out.ok() ? kOk : kOther;
+    return written(out);
   }
   std::string text;
   if (flags.prompt) {
     text = *flags.prompt;
-  } else if (flags.file || flags.standard_input == "-") {
+  } else {
     auto read = read_text(flags.file.value_or("-"));
     if (!read.ok()) return fail(read.error());
     text = std::move(read).value();
-  } else {
-    return fail({ErrorCode::kUsage, "tokenize: expected -p TEXT, --file FILE, - or --decode LIST"});
   }
   auto ids =
       tokenizer.encode(text, {.add_special = flags.add_bos, .parse_special = !flags.no_special});
@@ -48,7 +58,7 @@ int run(const Flags& flags) {
   for (const TokenId id : ids.value()) json["tokens"].push_back(tokenizer.spelling(id));
   out.write(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   out.end_line();
-  return out.ok() ? kOk : kOther;
+  return written(out);
 }
 
 }  // namespace
@@ -56,16 +66,10 @@ int run(const Flags& flags) {
 Run add_tokenize(CLI::App& app) {
   auto flags = std::make_shared<Flags>();
   add_model_flag(app, flags->model);
-  auto* prompt = app.add_option("-p,--prompt", flags->prompt, "Text");
-  auto* file = app.add_option("--file", flags->file, "File with the text")->excludes(prompt);
-  auto* input = app.add_option("input", flags->standard_input, "- reads standard input")
-                    ->check(CLI::IsMember({"-"}))
-                    ->excludes(prompt)
-                    ->excludes(file);
-  app.add_option("--decode", flags->decode, "Ids to turn into text: \"1,2,3\" or @FILE")
-      ->excludes(prompt)
-      ->excludes(file)
-      ->excludes(input);
+  app.add_option("-p,--prompt", flags->prompt, "Text");
+  app.add_option("--file", flags->file, "File with the text")->type_name("FILE");
+  add_stdin_argument(app, flags->standard_input, "Reads standard input");
+  app.add_option("--decode", flags->decode, "Ids to turn into text: \"1,2,3\" or @FILE");
   app.add_flag("--add-bos", flags->add_bos, "Add what the tokenizer adds around a text (BOS)");
   app.add_flag("--no-special", flags->no_special, "Treat added tokens as ordinary text");
   app.footer(

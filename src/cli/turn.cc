@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "app/answer.h"
+#include "cli/interrupt.h"
 #include "engine/ledger.h"
 
 namespace spindrift::cli {
@@ -41,6 +42,7 @@ class Streamer final : public RequestListener {
                                            : drafted ? Shade::kDrafted
                                                      : Shade::kPlain);
     }
+    if (!options_.terminal->ok()) request_stop();
   }
 
  private:

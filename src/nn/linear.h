@@ -71,8 +71,7 @@ std::string_view stored_format(const WeightScope& scope, int64_t in = 0);
 // is none.
 std::optional<int64_t> stored_rows(const WeightScope& scope);
 // Format of the linear layer, of `in` columns if given, that the tensor `name` is part of; its own
-// dtype ("bf16") when it is
-// part of none. The store has that tensor.
+// dtype ("bf16") when it is part of none. The store has that tensor.
 std::string tensor_format(WeightStore& store, std::string_view name, int64_t in = 0);
 
 // Whether a layer's `bias` tensor is read. kNone leaves one that is there unread, for the loader's

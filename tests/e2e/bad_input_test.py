@@ -77,7 +77,11 @@ class Weights(Target):
         name = next(k for k in header if k.endswith("self_attn.q_proj.weight"))
         renamed = {("model.layers.0.self_attn.z_proj.weight" if k == name else k): v for k, v in header.items()}
         write_safetensors(self.shard, renamed, data)
-        self.refused("z_proj")
+        self.refused(self.index.name, name)
+        index = self.index.read_text()
+        self.index.write_text(index.replace(name, name.replace("q_proj", "z_proj")))
+        self.refused("q_proj")
+        self.index.write_text(index)
         flat = [header[name]["shape"][0] * header[name]["shape"][1]]
         write_safetensors(self.shard, header | {name: header[name] | {"shape": flat}}, data)
         self.refused(str(self.shard.parent), name)
@@ -172,8 +176,8 @@ class Tokenizers(Target):
         path.write_text(json.dumps(tokenizer))
 
     def test_ids_beyond_the_embedding(self):
-        self.spoil(lambda t: t["added_tokens"].append(t["added_tokens"][-1] | {"id": 5000, "content": "<far>"}))
-        self.refused("tokenizer.json", "vocab_size", "5000")
+        self.spoil(lambda t: t["added_tokens"].append(t["added_tokens"][-1] | {"id": 3072, "content": "<far>"}))
+        self.refused("tokenizer.json", "vocab_size 3072")
 
     def test_ids_that_no_tokenizer_has(self):
         for id_ in (-1, 2**31, 2**40, "a", 1.5):
@@ -261,7 +265,7 @@ class Machine(Case):
         self.assertIn("spindrift: hint: ", result.err)
 
     def test_messages_and_tools_that_are_no_json(self):
-        for text in ("", "{", "{}", "[1]", '[{"role": "user", "content": 7}]', "[" * 100000):
+        for text in ("", "{", "{}", "[1]", "[" * 100000):
             with self.subTest(text=text[:10]):
                 file = self.write("m.json", text)
                 self.fails(USAGE, "generate", "-m", TARGET, "--messages", file, "-n", 1, saying=str(file), seconds=SECONDS)

@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <iterator>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -45,6 +47,14 @@ Module mlp_module(std::string_view rest) {
   return is_projection(part) ? kDense : kUnknown;
 }
 
+Module attention_module(std::string_view rest) {
+  constexpr std::string_view kLayers[] = {"q_proj", "k_proj", "v_proj", "o_proj", "g_proj", "sink"};
+  const std::string_view part = next_part(rest);
+  if (part == "q_norm" || part == "k_norm") return kNorms;
+  return std::find(std::begin(kLayers), std::end(kLayers), part) == std::end(kLayers) ? kUnknown
+                                                                                      : kAttention;
+}
+
 // The module that a published tensor name, without a prefix, belongs to.
 Module module_of(std::string_view name) {
   if (name.ends_with(".k_scale") || name.ends_with(".v_scale") || name.ends_with(".inv_freq"))
@@ -59,8 +69,7 @@ Module module_of(std::string_view name) {
   if (part != "layers" || !is_number(next_part(rest))) return kUnknown;
   const std::string_view block = next_part(rest);
   if (block == "mlp") return mlp_module(rest);
-  if (block == "self_attn")
-    return rest.starts_with("q_norm.") || rest.starts_with("k_norm.") ? kNorms : kAttention;
+  if (block == "self_attn") return attention_module(rest);
   return block == "input_layernorm" || block == "post_attention_layernorm" ? kNorms : kUnknown;
 }
 

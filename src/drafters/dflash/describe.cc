@@ -1,16 +1,14 @@
 #include "drafters/dflash/describe.h"
 
 #include <map>
-#include <set>
 #include <string_view>
 #include <utility>
 
+#include "drafters/header_check.h"
 #include "nn/linear.h"
 
 namespace spindrift::dflash {
 namespace {
-
-constexpr size_t kMaxProblems = 20;  // that are spelled out
 
 enum Module : uint8_t { kFusion, kAttention, kMlp, kNorms, kUnused, kUnknown };
 constexpr std::string_view kModuleNames[] = {"fusion", "attention", "dense MLP",
@@ -25,79 +23,29 @@ Module module_of(std::string_view name) {
   return name.starts_with("fc.") || has(".fc.") ? kFusion : kUnknown;
 }
 
-// Walks the layers that a config asks for and notes what the headers lack.
-class Checker {
- public:
-  Checker(WeightStore& store, const Config& config)
-      : config_(config), scope_{&store, store.names("model.").empty() ? "" : "model"} {}
+void check_qkv(const WeightScope& attention, const Config& c, HeaderCheck& check) {
+  const int64_t q = c.heads * c.head_dim, kv = c.kv_heads * c.head_dim;
+  if (!attention.store->names(attention.name("qkv_proj.")).empty())
+    return check.linear(attention / "qkv_proj", q + 2 * kv);
+  check.linear(attention / "q_proj", q);
+  check.linear(attention / "k_proj", kv);
+  check.linear(attention / "v_proj", kv);
+}
 
-  std::vector<std::string> run() {
-    const Config& c = config_;
-    for (int i = 0; i < c.taps(); ++i) vector(scope_ / "aux_hidden_norms" / i, c.hidden);
-    linear(scope_ / "fc", c.hidden);
-    vector(scope_ / "hidden_norm", c.hidden);
-    vector(scope_ / "norm", c.hidden);
-    for (int i = 0; i < c.layers; ++i) layer(scope_ / "layers" / i);
-    for (const std::string_view name : scope_.store->names()) {
-      const std::string_view module = name.substr(0, name.rfind('.'));
-      if (!known_.contains(module)) note("tensor `" + std::string(name) + "`: not part of it");
-    }
-    return std::move(problems_);
-  }
-
- private:
-  void note(const std::string& what) {
-    if (problems_.size() < kMaxProblems) problems_.push_back(scope_.store->where() + ": " + what);
-  }
-
-  void linear(const WeightScope& scope, int64_t rows) {
-    known_.insert(scope.prefix);
-    if (nn::stored_format(scope).empty())
-      return note("layer `" + scope.prefix + "`: missing, or in no known format");
-    const int64_t found = nn::stored_rows(scope).value_or(0);
-    if (found != rows)
-      note("layer `" + scope.prefix + "`: expected " + std::to_string(rows) + " rows, found " +
-           std::to_string(found));
-  }
-
-  void vector(const WeightScope& scope, int64_t size) {
-    known_.insert(scope.prefix);
-    const TensorInfo* info = scope.find("weight");
-    if (info == nullptr || info->shape != std::vector<int64_t>{size})
-      note("tensor `" + scope.name("weight") + "`: missing, or not of " + std::to_string(size) +
-           " elements");
-  }
-
-  void qkv(const WeightScope& attention) {
-    const int64_t q = config_.heads * config_.head_dim, kv = config_.kv_heads * config_.head_dim;
-    if (!scope_.store->names(attention.name("qkv_proj.")).empty())
-      return linear(attention / "qkv_proj", q + 2 * kv);
-    linear(attention / "q_proj", q);
-    linear(attention / "k_proj", kv);
-    linear(attention / "v_proj", kv);
-  }
-
-  void layer(const WeightScope& scope) {
-    const Config& c = config_;
-    const WeightScope attention = scope / "self_attn", mlp = scope / "mlp";
-    vector(scope / "input_layernorm", c.hidden);
-    vector(scope / "post_attention_layernorm", c.hidden);
-    vector(attention / "q_norm", c.head_dim);
-    vector(attention / "k_norm", c.head_dim);
-    qkv(attention);
-    linear(attention / "g_proj", c.heads);
-    linear(attention / "o_proj", c.hidden);
-    linear(mlp / "gate_proj", c.intermediate);
-    linear(mlp / "up_proj", c.intermediate);
-    linear(mlp / "down_proj", c.hidden);
-    known_.insert(attention.prefix);  // k_scale, v_scale
-  }
-
-  const Config& config_;
-  WeightScope scope_;
-  std::set<std::string, std::less<>> known_;  // modules
-  std::vector<std::string> problems_;
-};
+void check_layer(const WeightScope& scope, const Config& c, HeaderCheck& check) {
+  const WeightScope attention = scope / "self_attn", mlp = scope / "mlp";
+  check.vector(scope / "input_layernorm", "weight", c.hidden);
+  check.vector(scope / "post_attention_layernorm", "weight", c.hidden);
+  check.vector(attention / "q_norm", "weight", c.head_dim);
+  check.vector(attention / "k_norm", "weight", c.head_dim);
+  check_qkv(attention, c, check);
+  check.linear(attention / "g_proj", c.heads);
+  check.linear(attention / "o_proj", c.hidden);
+  check.linear(mlp / "gate_proj", c.intermediate);
+  check.linear(mlp / "up_proj", c.intermediate);
+  check.linear(mlp / "down_proj", c.hidden);
+  check.allow(attention);  // k_scale, v_scale
+}
 
 }  // namespace
 
@@ -137,7 +85,15 @@ std::vector<ModuleGroup> module_groups(WeightStore& store) {
 }
 
 std::vector<std::string> find_problems(WeightStore& store, const Config& config) {
-  return Checker(store, config).run();
+  HeaderCheck check(store);
+  const WeightScope scope{&store, store.names("model.").empty() ? "" : "model"};
+  for (int i = 0; i < config.taps(); ++i)
+    check.vector(scope / "aux_hidden_norms" / i, "weight", config.hidden);
+  check.linear(scope / "fc", config.hidden);
+  check.vector(scope / "hidden_norm", "weight", config.hidden);
+  check.vector(scope / "norm", "weight", config.hidden);
+  for (int i = 0; i < config.layers; ++i) check_layer(scope / "layers" / i, config, check);
+  return check.problems();
 }
 
 }  // namespace spindrift::dflash

@@ -1,69 +1,73 @@
 #include "drafters/mlp_speculator/describe.h"
 
+#include <charconv>
 #include <map>
 #include <string_view>
 #include <utility>
 
+#include "drafters/header_check.h"
 #include "nn/linear.h"
 
 namespace spindrift::mlp_speculator {
 namespace {
 
-enum Module : uint8_t { kEmbedding, kProjection, kNorms, kHead, kUnknown };
-constexpr std::string_view kModuleNames[] = {"embedding", "projection", "norms", "head", "unknown"};
+constexpr std::string_view kKinds[] = {"emb", "proj", "ln", "head"};
+constexpr std::string_view kModuleNames[] = {"embeddings", "projections", "norms", "heads",
+                                             "unknown"};
+enum Module : uint8_t { kEmbedding, kProjection, kNorm, kHead, kUnknown };
 
-Module module_of(std::string_view name) {
+// "[speculator.]KIND.STAGE.LEAF"
+struct Part {
+  Module module = kUnknown;
+  int stage = 0;
+};
+Part part_of(std::string_view name) {
   constexpr std::string_view kPrefix = "speculator.";
   if (name.starts_with(kPrefix)) name.remove_prefix(kPrefix.size());
-  if (name.starts_with("emb.")) return kEmbedding;
-  if (name.starts_with("proj.")) return kProjection;
-  if (name.starts_with("ln.")) return kNorms;
-  return name.starts_with("head.") ? kHead : kUnknown;
-}
-
-// The number after the module's name: ("speculator.head.3.weight") -> 3.
-int stage_of(std::string_view name) {
-  const size_t digit = name.find_first_of("0123456789");
-  return digit == std::string_view::npos ? 0 : name[digit] - '0';
-}
-
-// Bytes of a tensor that one draft of all stages reads. Tied stages read the first one's (for
-// projections: the first two's) again; their other copies are never touched.
-int64_t read_for_a_draft(Module module, int stage, int64_t bytes, const Config& c) {
-  const int first = module == kProjection ? 1 : 0;  // the stage that later ones are tied to
-  int times = 1;
-  if (c.tied) {
-    if (stage > first) return 0;
-    if (stage == first) times = c.stages - first;
+  for (size_t kind = 0; kind < std::size(kKinds); ++kind) {
+    if (!name.starts_with(kKinds[kind]) || name.substr(kKinds[kind].size(), 1) != ".") continue;
+    const std::string_view stage = name.substr(kKinds[kind].size() + 1);
+    Part part{.module = static_cast<Module>(kind)};
+    if (std::from_chars(stage.data(), stage.data() + stage.size(), part.stage).ec == std::errc{})
+      return part;
   }
-  if (module == kEmbedding) bytes /= c.vocab;
-  return module == kUnknown ? 0 : bytes * times;
+  return {};
+}
+
+// How often one chain of all stages reads a tensor. Tied stages read the first one's.
+int64_t reads(const Part& part, const Config& config) {
+  if (part.module == kUnknown || part.stage >= config.stages) return 0;
+  if (!config.tied) return 1;
+  if (part.module != kProjection) return part.stage == 0 ? config.stages : 0;
+  return part.stage == 0 ? 1 : part.stage == 1 ? config.stages - 1 : 0;
 }
 
 }  // namespace
 
-ConfigSummary summarise(const Config& c) {
+ConfigSummary summarise(const Config& config) {
   std::string top_k;
-  for (const int k : c.top_k) top_k += (top_k.empty() ? "" : ", ") + std::to_string(k);
-  return {{"stages", std::to_string(c.stages)},
-          {"hidden size", std::to_string(c.hidden)},
-          {"inner size", std::to_string(c.inner)},
-          {"vocabulary", std::to_string(c.vocab)},
-          {"top-k a stage", top_k},
-          {"candidates", std::to_string(c.candidates)},
-          {"weights", c.tied ? "tied" : "of each stage"},
-          {"input", c.scale_input ? "normed" : "as it is"}};
+  for (const int k : config.top_k) top_k += (top_k.empty() ? "" : ", ") + std::to_string(k);
+  return {{"stages", std::to_string(config.stages)},
+          {"target's width", std::to_string(config.hidden)},
+          {"inner size", std::to_string(config.inner)},
+          {"vocabulary", std::to_string(config.vocab)},
+          {"tokens a stage", top_k},
+          {"candidates", std::to_string(config.candidates)},
+          {"stages tied", config.tied ? "yes" : "no"},
+          {"target's row", config.scale_input ? "normed first" : "as it is"}};
 }
 
 std::vector<ModuleGroup> module_groups(WeightStore& store, const Config& config) {
   std::map<std::pair<Module, std::string>, ModuleGroup> groups;
   for (const std::string_view name : store.names()) {
-    const Module module = module_of(name);
-    ModuleGroup& group = groups[{module, nn::tensor_format(store, name)}];
+    const Part part = part_of(name);
+    ModuleGroup& group = groups[{part.module, nn::tensor_format(store, name)}];
     const int64_t bytes = store.find(name)->bytes;
     ++group.tensors;
     group.bytes += bytes;
-    group.bytes_per_token += read_for_a_draft(module, stage_of(name), bytes, config);
+    // Of an embedding one row is read.
+    const int64_t touched = part.module == kEmbedding ? bytes / config.vocab : bytes;
+    group.bytes_per_token += reads(part, config) * touched;
   }
   std::vector<ModuleGroup> out;
   for (auto& [key, group] : groups) {
@@ -74,27 +78,24 @@ std::vector<ModuleGroup> module_groups(WeightStore& store, const Config& config)
   return out;
 }
 
-std::vector<std::string> find_problems(WeightStore& store, const Config& c) {
-  std::vector<std::string> problems;
-  const WeightScope root{&store, store.names("speculator.").empty() ? "" : "speculator"};
-  const auto need = [&](const WeightScope& scope, int64_t rows) {
-    const bool stored = !nn::stored_format(scope).empty();
-    if (!stored || nn::stored_rows(scope).value_or(0) != rows)
-      problems.push_back(store.where() + ": layer `" + scope.prefix +
-                         "`: missing, in no known format, or not of " + std::to_string(rows) +
-                         " rows");
-  };
-  for (int i = 0; i < c.stages; ++i) {
-    if (i == 0 || !c.tied) {
-      need(root / "emb" / i, c.vocab);
-      need(root / "head" / i, c.vocab);
+std::vector<std::string> find_problems(WeightStore& store, const Config& config) {
+  HeaderCheck check(store);
+  const WeightScope scope{&store, store.names("speculator.").empty() ? "" : "speculator"};
+  for (int i = 0; i < config.stages; ++i) {
+    const bool needed = !config.tied || i == 0;  // tied stages may store copies, or not
+    const auto linear = [&](std::string_view kind, int64_t rows, bool required) {
+      const WeightScope layer = scope / kind / i;
+      if (required || layer.has("weight")) check.linear(layer, rows);
+    };
+    linear("emb", config.vocab, needed);
+    linear("proj", config.inner, needed || i == 1);
+    linear("head", config.vocab, needed);
+    for (const std::string_view leaf : {"weight", "bias"}) {
+      const WeightScope norm = scope / "ln" / i;
+      if (needed || norm.has(leaf)) check.vector(norm, leaf, config.inner);
     }
-    if (i <= 1 || !c.tied) need(root / "proj" / i, c.inner);
   }
-  for (const std::string_view name : store.names())
-    if (module_of(name) == kUnknown)
-      problems.push_back(store.where() + ": tensor `" + std::string(name) + "`: not part of it");
-  return problems;
+  return check.problems();
 }
 
 }  // namespace spindrift::mlp_speculator

@@ -11,9 +11,10 @@
 namespace spindrift::mlp_speculator {
 
 ConfigSummary summarise(const Config& config);
-// The stored tensors by module and format; names that share bytes are counted each.
+// The stored tensors by module and format; the bytes of a draft are those of one chain of all
+// stages.
 std::vector<ModuleGroup> module_groups(WeightStore& store, const Config& config);
-// Layers of the stages that are missing, of another size, or in no known format.
+// Tensors that are missing, of another size, unknown, or in no known format.
 std::vector<std::string> find_problems(WeightStore& store, const Config& config);
 
 }  // namespace spindrift::mlp_speculator

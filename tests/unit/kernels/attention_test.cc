@@ -107,6 +107,36 @@ TEST(Attention, ACopyOfTheKeysElsewhereChangesNoBit) {
   }
 }
 
+TEST(Attention, RowsThatShareOnlyKeysOrOnlyValuesAreKeptApart) {
+  const Store one(40, 5);
+  const Store other(40, 6);
+  const std::vector<float> q = Noise(1).values(3 * kDim);
+  const AttentionShape shape{kDim, 1, 0, 0.25F};
+  KeySegment own = one.segment(0, 40);
+  KeySegment other_values = own;
+  other_values.values = other.segment(0, 40).values;
+  KeySegment other_keys = own;
+  other_keys.keys = other.segment(0, 40).keys;
+  const std::vector<std::vector<KeySegment>> segments = {{own}, {other_values}, {other_keys}};
+  for (const kernels::Isa isa : kernels::usable_isas()) {
+    const kernels::Table& table = kernels::table(isa);
+    std::vector<float> out(q.size());
+    std::vector<AttentionRow> rows;
+    for (size_t r = 0; r < 3; ++r) {
+      rows.push_back({q.data() + r * kDim, out.data() + r * kDim, segments[r], {}});
+    }
+    std::vector<float> scratch(static_cast<size_t>(kernels::attention_scratch(3, shape, 40)));
+    table.attention(rows, shape, scratch);
+    for (size_t r = 0; r < 3; ++r) {
+      const std::vector<float> mine(q.begin() + static_cast<std::ptrdiff_t>(r * kDim),
+                                    q.begin() + static_cast<std::ptrdiff_t>((r + 1) * kDim));
+      EXPECT_TRUE(
+          same_bits(std::span(out).subspan(r * kDim, kDim), attend(table, mine, 1, segments[r])))
+          << table.name << " row " << r;
+    }
+  }
+}
+
 TEST(Attention, AMaskedKeyIsAnAbsentKey) {
   // What lies in a gap, before the first and behind the last key is never read into a result.
   Store store(60);

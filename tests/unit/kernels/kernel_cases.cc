@@ -257,12 +257,12 @@ RowKernel router_case(kernels::ScoreFunc func, float softcap, int64_t size) {
 std::vector<RowKernel> attention_cases() {
   return {
       attention_case({}),
-      attention_case({.head_dim = 128, .group = 6, .committed = 150}),
-      attention_case({.head_dim = 64, .group = 8, .committed = 90, .window = 20}),
+      attention_case({.head_dim = 128, .group = 3, .committed = 70}),
+      attention_case({.head_dim = 64, .group = 5, .committed = 50, .window = 20}),
       attention_case({.head_dim = 80, .group = 1, .committed = 33, .window = 1}),
       attention_case({.head_dim = 20, .group = 3, .committed = 0, .sinks = true}),
       attention_case({.head_dim = 16, .group = 5, .committed = 21, .tree = true}),
-      attention_case({.head_dim = 128, .group = 4, .committed = 70, .dtype = DType::kBf16}),
+      attention_case({.head_dim = 128, .group = 2, .committed = 40, .dtype = DType::kBf16}),
       attention_case({.head_dim = 7, .committed = 40, .tree = true, .sinks = true, .gaps = true}),
   };
 }

@@ -28,7 +28,7 @@ std::string_view variant(const WeightScope& scope, int64_t in) {
 int64_t group_of(const TensorInfo* scales, int64_t in) {
   if (scales == nullptr || scales->shape.empty()) return 0;
   for (const int64_t group : {32, 64, 128})
-    if (in == group * scales->shape.back()) return group;
+    if (in % group == 0 && in / group == scales->shape.back()) return group;
   return 0;
 }
 

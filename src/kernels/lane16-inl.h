@@ -124,7 +124,7 @@ HWY_INLINE Vec16 Fma16(Vec16 a, Vec16 b, Vec16 c) {
 
 // Stops the compiler from loading the same memory again for each use of a value.
 HWY_INLINE void KeepInRegisters(Vec16& a) {
-#if HWY_ARCH_X86
+#if HWY_ARCH_X86 && HWY_CAP_GE256
   for (int i = 0; i < kRegs; ++i) asm("" : "+v"(a.v[i].raw));
 #else
   static_cast<void>(a);

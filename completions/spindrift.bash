@@ -19,7 +19,7 @@ _spindrift() {
       :
       return
       ;;
-    "generate --tools" | "generate --messages" | "generate --prompt-file" | "generate --ledger" | "generate --trace" | "chat --tools" | "logits --out" | "tokenize --file" | "template --messages" | "template --tools")
+    "generate --tools" | "generate --messages" | "generate --prompt-file" | "generate --ledger" | "generate --trace" | "chat --tools" | "chat --messages" | "chat --ledger" | "chat --trace" | "logits --out" | "tokenize --file" | "template --messages" | "template --tools")
       compopt -o default
       return
       ;;
@@ -43,7 +43,7 @@ _spindrift() {
   fi
   case $command in
     generate) mapfile -t COMPREPLY < <(compgen -W "-m --model --rope-derived --draft-model --draft-kind --draft-tokens --draft-top-k --draft-candidates --system --tools --think --no-think -n --max-tokens --temp --top-k --top-p --min-p --repeat-penalty --seed --stop --ignore-eos --threads --prefill-chunk --kv-dtype --ctx --memory-limit --lock --color --quiet --messages --json -p --prompt --prompt-file --prompt-ids --raw --ledger --trace -h --help" -- "$current") ;;
-    chat) mapfile -t COMPREPLY < <(compgen -W "-m --model --rope-derived --draft-model --draft-kind --draft-tokens --draft-top-k --draft-candidates --system --tools --think --no-think -n --max-tokens --temp --top-k --top-p --min-p --repeat-penalty --seed --stop --ignore-eos --threads --prefill-chunk --kv-dtype --ctx --memory-limit --lock --color --quiet -h --help" -- "$current") ;;
+    chat) mapfile -t COMPREPLY < <(compgen -W "-m --model --rope-derived --draft-model --draft-kind --draft-tokens --draft-top-k --draft-candidates --system --tools --think --no-think -n --max-tokens --temp --top-k --top-p --min-p --repeat-penalty --seed --stop --ignore-eos --threads --prefill-chunk --kv-dtype --ctx --memory-limit --lock --color --quiet --messages --ledger --trace -h --help" -- "$current") ;;
     logits) mapfile -t COMPREPLY < <(compgen -W "-m --model --rope-derived --threads --prefill-chunk --kv-dtype --ctx --memory-limit --lock --prompt-ids --out -h --help" -- "$current") ;;
     tokenize) mapfile -t COMPREPLY < <(compgen -W "-m --model -p --prompt --file --decode --add-bos --no-special -h --help" -- "$current") ;;
     template) mapfile -t COMPREPLY < <(compgen -W "-m --model --messages --tools --think --no-think --no-generation-prompt --set -h --help" -- "$current") ;;

@@ -48,6 +48,7 @@ TOOLS = [("--tools", "", "file", "JSON array of tools")]
 MESSAGES = [("--messages", "", "file", "JSON array of messages")]
 THINK = [("--think", "", "", "ask for reasoning"), ("--no-think", "", "", "ask for no reasoning")]
 JSON = [("--json", "", "", "print JSON")]
+FILES = [("--ledger", "", "file", "write a line per token"), ("--trace", "", "file", "write a line per round")]
 SCREEN = [("--color", "", ["auto", "always", "never"], "colour"), ("--quiet", "", "", "no progress and figures")]
 TALK = MODEL + DRAFT + SYSTEM + TOOLS + THINK + SAMPLING + MACHINE + SCREEN
 # command: (help, what its positional arguments are, flags)
@@ -55,8 +56,8 @@ COMMANDS = {
     "generate": ("answer once", "", TALK + MESSAGES + JSON + [
         ("--prompt", "-p", "word", "the user's text"), ("--prompt-file", "", "file", "file with the user's text"),
         ("--prompt-ids", "", "word", "token ids or @FILE"), ("--raw", "", "", "no chat template"),
-        ("--ledger", "", "file", "write a line per token"), ("--trace", "", "file", "write a line per round")]),
-    "chat": ("a conversation at the terminal", "", TALK),
+        *FILES]),
+    "chat": ("a conversation at the terminal", "", TALK + MESSAGES + FILES),
     "logits": ("logits of given ids as a NumPy file", "", MODEL + MACHINE + [
         ("--prompt-ids", "", "word", "token ids or @FILE"), ("--out", "", "file", "NumPy file to write")]),
     "tokenize": ("text to token ids and back", "", FOLDER_FLAG + [

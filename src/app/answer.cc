@@ -11,7 +11,6 @@
 namespace spindrift {
 namespace {
 
-constexpr std::string_view kBlanks = " \t\r\n";
 // Tags that some vocabularies list as special tokens.
 constexpr std::array<std::string_view, 5> kTags = {"<think>", "</think>", "<tool_call>",
                                                    "</tool_call>", "<|tool_call|>"};
@@ -51,7 +50,7 @@ struct AnswerStream::State {
   ReasoningSplit split;
   std::unique_ptr<ToolCallParser> parser;  // null: everything is content
   ToolCallCollector collected;
-  std::string content;
+  std::string unsplit;
   std::optional<std::string> reasoning;
 
   std::vector<AnswerPiece> take(ReasoningSplit::Piece piece, bool end) {
@@ -69,9 +68,6 @@ struct AnswerStream::State {
     for (const ToolEvent& event : events)
       if (event.kind == ToolEvent::Kind::kText && !event.text.empty())
         out.push_back({AnswerPiece::Kind::kContent, event.text});
-    content = collected.content();
-    const bool blank = content.find_first_not_of(kBlanks) == std::string::npos;
-    if (blank && !collected.calls().empty()) content.clear();
   }
 };
 
@@ -80,14 +76,14 @@ AnswerStream::AnswerStream(const Assembly& assembly, std::string_view prompt,
     : state_(new State{.split = ReasoningSplit(reasoning_state(prompt)),
                        .parser = split ? make_parser(assembly, tools) : nullptr,
                        .collected = {},
-                       .content = {},
+                       .unsplit = {},
                        .reasoning = {}}) {}
 AnswerStream::~AnswerStream() = default;
 
 std::vector<AnswerPiece> AnswerStream::push(std::string_view piece) {
   if (piece.empty()) return {};
   if (state_->parser != nullptr) return state_->take(state_->split.push(piece), /*end=*/false);
-  state_->content += piece;
+  state_->unsplit += piece;
   return {{AnswerPiece::Kind::kContent, std::string(piece)}};
 }
 
@@ -96,7 +92,9 @@ std::vector<AnswerPiece> AnswerStream::finish() {
   return state_->take(state_->split.finish(), /*end=*/true);
 }
 
-const std::string& AnswerStream::content() const { return state_->content; }
+const std::string& AnswerStream::content() const {
+  return state_->parser == nullptr ? state_->unsplit : state_->collected.content();
+}
 const std::optional<std::string>& AnswerStream::reasoning() const { return state_->reasoning; }
 
 std::string AnswerStream::tool_calls_json() const {

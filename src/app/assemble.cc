@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "app/cpu_budget.h"
+#include "app/pair_warnings.h"
 #include "core/thread_pool.h"
 #include "drafters/registry.h"
 #include "io/json_config.h"
@@ -66,6 +67,10 @@ Status Parts::load_drafter_model(const AssembleOptions& options) {
   SPINDRIFT_TRY(drafter_, load_drafter(folder, options.draft_kind, *target_.model, facts,
                                        options.draft_options));
   warnings_.insert(warnings_.end(), drafter_->warnings.begin(), drafter_->warnings.end());
+  if (target_.rotated_residual) {
+    if (auto warning = rotated_pair_warning(options.model, options.draft_model))
+      warnings_.push_back(std::move(*warning));
+  }
   draft_model_name_ = options.draft_model;
   return ok_status();
 }

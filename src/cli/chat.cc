@@ -5,6 +5,8 @@
 #include <fstream>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
 
 #include "app/prompt.h"
 #include "cli/commands.h"
@@ -29,7 +31,8 @@ struct Flags {
   SamplingFlags sampling;
   ThinkFlags think;
   std::optional<std::string> system;
-  std::string tools;
+  std::string messages, tools;
+  std::string ledger, trace;
   ColorMode color = ColorMode::kAuto;
   bool quiet = false;
 };
@@ -42,13 +45,47 @@ constexpr const char* kHelp =
     "/save FILE        write the conversation as JSON (generate --messages reads it)\n"
     "/quit             leave (Ctrl-D too); Ctrl-C stops an answer\n";
 
+// What flags name, opened and read.
+struct Inputs {
+  std::string messages;  // what stands between the brackets of a JSON array
+  std::string tools;
+  OutputFile ledger{nullptr, std::fclose};
+  OutputFile trace{nullptr, std::fclose};
+};
+
+// The text between the outer brackets of a JSON array.
+Result<std::string> array_items(const std::string& text, const std::string& file) {
+  if (!Json::accept(text) || !Json::parse(text).is_array())
+    return Error{ErrorCode::kUsage, file + ": expected a JSON array of messages"};
+  const size_t open = text.find('['), close = text.rfind(']');
+  const size_t first = text.find_first_not_of(" \t\r\n", open + 1);
+  return first == close ? std::string() : text.substr(first, close - first);
+}
+
+Result<Inputs> read_inputs(const Flags& flags) {
+  Inputs out;
+  if (!flags.messages.empty()) {
+    if (flags.system)
+      return Error{ErrorCode::kUsage,
+                   "chat: --messages is a whole conversation; put the system text into it"};
+    SPINDRIFT_TRY(const std::string text, read_text(flags.messages));
+    SPINDRIFT_TRY(out.messages, array_items(text, flags.messages));
+  }
+  if (!flags.tools.empty()) {
+    SPINDRIFT_TRY(out.tools, read_text(flags.tools));
+  }
+  SPINDRIFT_TRY(out.ledger, open_output(flags.ledger));
+  SPINDRIFT_TRY(out.trace, open_output(flags.trace));
+  return out;
+}
+
 class Chat {
  public:
-  Chat(const Assembly& assembly, const Flags& flags, DraftWidth width, std::string tools)
+  Chat(const Assembly& assembly, const Flags& flags, DraftWidth width, const Inputs& inputs)
       : assembly_(assembly),
         flags_(flags),
         width_(width),
-        tools_(std::move(tools)),
+        inputs_(inputs),
         out_(flags.color),
         progress_(flags.quiet),
         engine_(assembly.target(), assembly.drafter(), assembly.exec(),
@@ -56,6 +93,7 @@ class Chat {
         system_(flags.system),
         think_(flags.think.value()) {
     reset();
+    if (!inputs.messages.empty()) messages_ = {inputs.messages};
   }
 
   // False when the conversation is over.
@@ -68,10 +106,16 @@ class Chat {
 
  private:
   void reset() {
-    messages_ = Json::array();
-    if (system_) messages_.push_back({{"role", "system"}, {"content", *system_}});
+    messages_.clear();
+    if (system_) add({{"role", "system"}, {"content", *system_}});
     conversation_.reset();
   }
+
+  void add(const Json& message) {
+    messages_.push_back(message.dump(-1, ' ', false, Json::error_handler_t::replace));
+  }
+
+  std::string messages_json() const { return fmt::format("[{}]", fmt::join(messages_, ",\n ")); }
 
   bool command(const std::string& text) {
     const size_t space = text.find(' ');
@@ -108,35 +152,38 @@ class Chat {
   void save(const std::string& path) {
     if (path.empty()) return say("/save: expected a file name");
     std::ofstream file(path);
-    file << messages_.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+    file << messages_json() << '\n';
     file.flush();
     say(file ? "saved to " + path : path + ": expected a file that can be written");
   }
 
   void answer(const std::string& text) {
-    messages_.push_back({{"role", "user"}, {"content", text}});
+    add({{"role", "user"}, {"content", text}});
     if (const Status done = try_answer(); !done.ok()) {
-      fail(done.error());
-      messages_.erase(messages_.size() - 1);  // the question that was not answered
+      fail(name_files(done.error(), flags_.messages, flags_.tools));
+      messages_.pop_back();  // the question that was not answered
     }
   }
 
   Status try_answer() {
-    SPINDRIFT_TRY(const Prompt prompt, chat_prompt(assembly_, {.messages_json = messages_.dump(),
-                                                               .tools_json = tools_,
+    SPINDRIFT_TRY(const Prompt prompt, chat_prompt(assembly_, {.messages_json = messages_json(),
+                                                               .tools_json = inputs_.tools,
                                                                .enable_thinking = think_}));
     Request request;
     request.sampling = sampling_params(flags_.sampling, assembly_.defaults());
     request.stop = stop_spec(flags_.sampling, assembly_.defaults());
     request.draft = width_;
     request.cancelled = &interrupted();
+    request.ledger = inputs_.ledger != nullptr;
     request.conversation = std::move(conversation_);
     clear_interrupt();
     SPINDRIFT_TRY(Turn turn, run_turn(assembly_, engine_, std::move(request), prompt,
                                       {.terminal = &out_,
                                        .progress = &progress_,
                                        .show_reasoning = out_.interactive(),
-                                       .tools_json = tools_}));
+                                       .ledger = inputs_.ledger.get(),
+                                       .trace = inputs_.trace.get(),
+                                       .tools_json = inputs_.tools}));
     clear_interrupt();
     conversation_ = std::move(turn.outcome.conversation);
     remember(turn.answer);
@@ -157,24 +204,26 @@ class Chat {
       out_.write(call.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
     }
     if (!calls.empty()) message["tool_calls"] = std::move(calls);
-    messages_.push_back(std::move(message));
+    add(message);
   }
 
   const Assembly& assembly_;
   const Flags& flags_;
   DraftWidth width_;
-  std::string tools_;
+  const Inputs& inputs_;
   Terminal out_;
   Progress progress_;
   Engine engine_;
   std::optional<std::string> system_;
   std::optional<bool> think_;
-  Json messages_;
+  std::vector<std::string> messages_;  // JSON text: what came from a file stays as it was spelled
   std::unique_ptr<Conversation> conversation_;
   std::string stats_;
 };
 
 int run(const Flags& flags) {
+  auto inputs = read_inputs(flags);
+  if (!inputs.ok()) return fail(inputs.error());
   auto loaded = load(assemble_options(flags.model, flags.machine), flags.quiet);
   if (!loaded.ok()) return fail(loaded.error());
   const Assembly& assembly = *loaded.value();
@@ -184,13 +233,7 @@ int run(const Flags& flags) {
                  "use spindrift generate --raw"});
   auto width = draft_width(flags.model.draft_tokens, assembly.drafter(), flags.quiet);
   if (!width.ok()) return fail(width.error());
-  std::string tools;
-  if (!flags.tools.empty()) {
-    auto text = read_text(flags.tools);
-    if (!text.ok()) return fail(text.error());
-    tools = std::move(text).value();
-  }
-  Chat chat(assembly, flags, width.value(), std::move(tools));
+  Chat chat(assembly, flags, width.value(), inputs.value());
   const InterruptScope scope;
   LineReader lines;
   while (const auto text = lines.next("> ")) {
@@ -206,12 +249,20 @@ Run add_chat(CLI::App& app) {
   add_model_flag(app, flags->model);
   add_draft_flags(app, flags->model);
   app.add_option("--system", flags->system, "System text");
+  app.add_option("--messages", flags->messages, "A conversation to continue, as /save writes it")
+      ->type_name("FILE");
   app.add_option("--tools", flags->tools, "Tools: JSON array as in OpenAI's API")
       ->type_name("FILE");
   add_think_flags(app, flags->think);
   add_sampling_flags(app, flags->sampling);
   add_machine_flags(app, flags->machine);
   add_color_flag(app, flags->color);
+  app.add_option("--ledger", flags->ledger, "Write a line a token: index, id, hash of its logits")
+      ->type_name("FILE")
+      ->group("Output");
+  app.add_option("--trace", flags->trace, "Write a JSON line a round")
+      ->type_name("FILE")
+      ->group("Output");
   app.add_flag("--quiet", flags->quiet, "No progress or warnings")->group("Output");
   app.footer(std::string("At the prompt:\n") + kHelp +
              "Example:\n  spindrift chat -m MODEL --draft-model DRAFTER");

@@ -35,18 +35,6 @@ struct Flags {
   ColorMode color = ColorMode::kAuto;
 };
 
-using File = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
-
-// Null for an empty path.
-Result<File> create(const std::string& path) {
-  File file(nullptr, std::fclose);
-  if (path.empty()) return file;
-  file.reset(std::fopen(path.c_str(), "wb"));
-  if (file == nullptr)
-    return Error{ErrorCode::kUsage, fmt::format("{}: expected a file that can be written", path)};
-  return file;
-}
-
 // The user's text: -p, --prompt-file or standard input.
 Result<std::string> user_text(const Flags& flags) {
   if (flags.prompt) return *flags.prompt;
@@ -77,7 +65,8 @@ Status check(const Flags& flags) {
   return ok_status();
 }
 
-Result<Prompt> make_prompt(const Flags& flags, const Assembly& assembly) {
+// tools: the text of flags.tools.
+Result<Prompt> make_prompt(const Flags& flags, const std::string& tools, const Assembly& assembly) {
   if (flags.prompt_ids) {
     SPINDRIFT_TRY(auto ids, parse_ids(*flags.prompt_ids, assembly.target().info().vocab));
     return Prompt{.text = {}, .ids = std::move(ids)};
@@ -88,10 +77,7 @@ Result<Prompt> make_prompt(const Flags& flags, const Assembly& assembly) {
     SPINDRIFT_TRY(const std::string text, user_text(flags));
     return raw_prompt(assembly.tokenizer(), text);
   }
-  ChatInput input{.messages_json = {}, .tools_json = {}, .enable_thinking = flags.think.value()};
-  if (!flags.tools.empty()) {
-    SPINDRIFT_TRY(input.tools_json, read_text(flags.tools));
-  }
+  ChatInput input{.messages_json = {}, .tools_json = tools, .enable_thinking = flags.think.value()};
   if (!flags.messages.empty()) {
     SPINDRIFT_TRY(input.messages_json, read_text(flags.messages));
   } else {
@@ -113,14 +99,16 @@ void print_tool_calls(const std::string& calls, Terminal& out) {
 
 int run(const Flags& flags) {
   if (const Status valid = check(flags); !valid.ok()) return fail(valid.error());
-  auto ledger = create(flags.ledger);
+  auto ledger = open_output(flags.ledger);
   if (!ledger.ok()) return fail(ledger.error());
-  auto trace = create(flags.trace);
+  auto trace = open_output(flags.trace);
   if (!trace.ok()) return fail(trace.error());
+  auto tools = flags.tools.empty() ? std::string() : read_text(flags.tools);
+  if (!tools.ok()) return fail(tools.error());
   auto loaded = load(assemble_options(flags.model, flags.machine), flags.quiet);
   if (!loaded.ok()) return fail(loaded.error());
   const Assembly& assembly = *loaded.value();
-  auto prompt = make_prompt(flags, assembly);
+  auto prompt = make_prompt(flags, tools.value(), assembly);
   if (!prompt.ok()) return fail(name_files(prompt.error(), flags.messages, flags.tools));
   auto width = draft_width(flags.model.draft_tokens, assembly.drafter(), flags.quiet);
   if (!width.ok()) return fail(width.error());
@@ -134,18 +122,13 @@ int run(const Flags& flags) {
 
   Terminal out(flags.color);
   Progress progress(flags.quiet);
-  TurnOptions options{.terminal = flags.json ? nullptr : &out,
-                      .progress = &progress,
-                      .show_reasoning = out.interactive(),
-                      .split = !flags.raw && !flags.prompt_ids,
-                      .ledger = ledger.value().get(),
-                      .trace = trace.value().get(),
-                      .tools_json = {}};
-  if (!flags.tools.empty()) {
-    auto tools = read_text(flags.tools);
-    if (!tools.ok()) return fail(tools.error());
-    options.tools_json = std::move(tools).value();
-  }
+  const TurnOptions options{.terminal = flags.json ? nullptr : &out,
+                            .progress = &progress,
+                            .show_reasoning = out.interactive(),
+                            .split = !flags.raw && !flags.prompt_ids,
+                            .ledger = ledger.value().get(),
+                            .trace = trace.value().get(),
+                            .tools_json = tools.value()};
   Engine engine(assembly.target(), assembly.drafter(), assembly.exec(),
                 engine_options(flags.machine));
   const InterruptScope scope;

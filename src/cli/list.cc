@@ -47,7 +47,7 @@ std::string report_text(const std::vector<CatalogEntry>& entries) {
     const std::string role(entry.found ? name(entry.found->role) : "-");
     const std::string family = entry.found ? entry.found->family : "-";
     const std::string bytes = entry.found ? bytes_text(entry.found->bytes) : "-";
-    out += fmt::format("{:<{}}  {:<8} {:<8} {:>11}\n", entry.name, width, role, family, bytes);
+    out += fmt::format("{:<{}}  {:<8} {:<14} {:>11}\n", entry.name, width, role, family, bytes);
     for (const std::string& pair : entry.pairs) out += fmt::format("    pairs with {}\n", pair);
     if (!entry.loadable()) out += fmt::format("    does not load: {}\n", entry.problem);
   }

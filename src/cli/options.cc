@@ -227,6 +227,14 @@ Result<std::vector<TokenId>> parse_ids(const std::string& text, int64_t vocab) {
   return ids;
 }
 
+Result<OutputFile> open_output(const std::string& path) {
+  OutputFile file(nullptr, std::fclose);
+  if (path.empty()) return file;
+  file.reset(std::fopen(path.c_str(), "wb"));
+  if (file == nullptr) return usage(fmt::format("{}: expected a file that can be written", path));
+  return file;
+}
+
 Error name_files(Error error, const std::string& messages, const std::string& tools) {
   if (!messages.empty() && error.message.starts_with("messages"))
     error.message.insert(0, messages + ": ");

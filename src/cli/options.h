@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <cstdio>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -80,6 +82,9 @@ Result<std::vector<TokenId>> parse_ids(const std::string& text, int64_t vocab);
 // Errors about a conversation call its parts `messages` and `tools`; where these came from files,
 // their names are put in front.
 Error name_files(Error error, const std::string& messages, const std::string& tools);
+// A file to write, null for an empty path; kUsage when it cannot be opened.
+using OutputFile = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
+Result<OutputFile> open_output(const std::string& path);
 // A whole file, or standard input for "-"; at most 256 MiB. kUsage when it cannot be read.
 Result<std::string> read_text(const std::string& path);
 

@@ -66,6 +66,29 @@ class Prompts(Case):
             self.fails(USAGE, "generate", *PLAIN, "--prompt-ids", ids, saying=what)
 
 
+class ToolCalls(Case):
+    TOOLS = [{"type": "function", "function": {"name": name, "description": text, "parameters": {
+        "type": "object", "properties": {k: {"type": t} for k, t in properties.items()}, "required": list(properties)}}}
+        for name, text, properties in (("set_timer", "Set a timer.", {"minutes": "integer"}),
+                                       ("add_numbers", "Add two numbers.", {"a": "integer", "b": "integer"}))]
+
+    def test_a_tool_prompt_of_the_demo_model_yields_a_parsed_call(self):
+        tools = self.write("tools.json", self.TOOLS)
+        object_ = self.generate(*PAIR, "-p", "Set a timer for 12 minutes.", "--tools", tools)
+        call = object_["tool_calls"][0]
+        self.assertEqual((call["type"], call["function"]["name"]), ("function", "set_timer"))
+        self.assertEqual(json.loads(call["function"]["arguments"]), {"minutes": 12})
+        self.assertNotIn("tool_call>", object_["text"])
+        streamed = self.ok("generate", *PAIR, "-p", "Set a timer for 12 minutes.", "--tools", "/dev/stdin",
+                           stdin=tools.read_bytes())
+        self.assertEqual([json.loads(line) for line in streamed.text.splitlines() if line], object_["tool_calls"])
+        answer = {"role": "assistant", "content": object_["text"], "tool_calls": object_["tool_calls"]}
+        turns = [{"role": "user", "content": "Set a timer for 12 minutes."}, answer, {"role": "tool", "content": "ok"}]
+        after = self.generate(*PAIR, "--messages", self.write("turns.json", turns), "--tools", tools)
+        self.assertIn("12", after["text"])
+        self.assertEqual(after["tool_calls"], [])
+
+
 class Json(Case):
     def test_the_object_has_every_key_of_the_contract_in_order(self):
         drafted = self.generate(*PAIR, "-p", QUESTION, "-n", 20, "--draft-tokens", 5)
@@ -260,6 +283,17 @@ class Drafting(Case):
         self.assertEqual(result.json["stats"]["draft"]["draft_tokens"], 11)
         quiet = run("generate", *PAIR, "-p", QUESTION, "-n", 3, "--draft-tokens", 50, "--json", "--quiet")
         self.assertEqual(quiet.err, "")
+
+    def test_a_drafter_for_a_rotated_target_of_another_precision_warns(self):
+        target, drafter = self.copy_model(name="Target-INT4"), self.copy_model(DRAFTER, "Drafter-INT4")
+        config = json.loads((target / "config.json").read_text())
+        config["quantization_config"]["transform_config"] = {"config_groups": {"R1": {"type": "hadamard"}}}
+        (target / "config.json").write_text(json.dumps(config))
+        self.assertIn("rotated", self.ok("inspect", target).text)
+        result = self.ok("generate", "-m", target, "--draft-model", DRAFTER, "-p", QUESTION, "-n", 1)
+        self.assertRegex(result.err, "spindrift: warning: .*rotated")
+        matched = self.ok("generate", "-m", target, "--draft-model", drafter, "-p", QUESTION, "-n", 1)
+        self.assertNotIn("warning", matched.err)
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ import termios
 import time
 import unittest
 
-from program import BINARY, INTERRUPTED, OK, OTHER, PAIR, QUESTION, TARGET, Case, environment, run
+from program import BINARY, INTERRUPTED, OK, OTHER, PAIR, QUESTION, TARGET, USAGE, Case, environment, run
 
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>]")
 LONG = ["--temp", "1.2", "--ignore-eos", "-n", "4000"]
@@ -220,6 +220,20 @@ class Chat(Case):
         self.say(terminal, "")
         terminal.write("/quit\n")
         self.assertEqual(terminal.end()[0], OK)
+
+    def test_a_saved_conversation_is_continued_with_a_ledger_of_every_turn(self):
+        saved = [{"role": "user", "content": QUESTION}, {"role": "assistant", "content": "```python\npass\n```"}]
+        file, ledger, trace = self.write("saved.json", saved), self.temp / "ledger", self.temp / "trace"
+        result = run("chat", *PAIR, "--messages", file, "--ledger", ledger, "--trace", trace,
+                     stdin=f"Write a test for it.\n/save {self.temp / 'more.json'}\n".encode())
+        self.assertEqual(result.code, OK, result.err)
+        more = json.loads((self.temp / "more.json").read_text())
+        self.assertEqual((more[:2], len(more)), (saved, 4))
+        expected = self.generate(*PAIR, "--messages", self.write("three.json", more[:3]))
+        ids = [int(line.split()[1]) for line in ledger.read_text().splitlines()]
+        self.assertEqual((ids, more[3]["content"]), (expected["token_ids"], expected["text"]))
+        self.assertTrue(trace.read_text().startswith("{"))
+        self.fails(USAGE, "chat", *PAIR, "--messages", self.write("no.json", "{}"), saying="no.json")
 
     def test_ctrl_c_stops_the_turn_only(self):
         terminal = self.start(*LONG)

@@ -33,7 +33,8 @@ int64_t column_at(const LinearCall& call, int64_t start, int64_t mark) {
   const int64_t out = call.linear->out();
   const int64_t column = (mark - start) / column_cost(call);
   if (mark <= start) return 0;
-  return std::min(column - column % kColumnTile, out);
+  // Past the end is the end: a ragged last tile belongs to the share before.
+  return column >= out ? out : column - column % kColumnTile;
 }
 
 // Tensors that only quantised layers have. One beside a format that does not know it is part of a

@@ -7,6 +7,9 @@ namespace spindrift::cli {
 // The flag that Ctrl-C sets while an InterruptScope lives. A second Ctrl-C before the flag is
 // cleared ends the process at once with 130.
 const std::atomic<bool>& interrupted();
+// A descriptor that is readable from a Ctrl-C until clear_interrupt(), for poll(): a signal that
+// comes just before a blocking read would not end it. -1 before the first InterruptScope.
+int interrupt_event();
 void clear_interrupt();
 // Sets the flag, as Ctrl-C does: for a run whose answer has no reader any more.
 void request_stop();

@@ -1,10 +1,14 @@
 #include "cli/line_reader.h"
 
 #include <histedit.h>
+#include <poll.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <clocale>
 #include <cstdio>
 #include <cstdlib>
+#include <cwchar>
 #include <filesystem>
 #include <iostream>
 
@@ -34,6 +38,29 @@ std::string history_file() {
   return error ? std::string() : (folder / "chat_history").string();
 }
 
+// One character of standard input for libedit: 1, 0 at the end, -1 with errno EINTR on Ctrl-C.
+int read_character(EditLine*, wchar_t* out) {
+  std::mbstate_t state = {};
+  while (true) {
+    pollfd wanted[2] = {{STDIN_FILENO, POLLIN, 0}, {interrupt_event(), POLLIN, 0}};
+    if (poll(wanted, 2, -1) < 0 && errno != EINTR) return -1;
+    if (interrupted()) {
+      errno = EINTR;
+      return -1;
+    }
+    if (wanted[0].revents == 0) continue;
+    char byte = 0;
+    const ssize_t count = read(STDIN_FILENO, &byte, 1);
+    if (count < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+    if (count <= 0) return static_cast<int>(count);
+    const size_t used = std::mbrtowc(out, &byte, 1, &state);
+    if (used == static_cast<size_t>(-1))
+      state = {};  // not UTF-8: the byte is dropped
+    else if (used != static_cast<size_t>(-2))
+      return 1;
+  }
+}
+
 }  // namespace
 
 struct LineReader::Terminal {
@@ -43,6 +70,8 @@ struct LineReader::Terminal {
   const char* prompt = "";
 
   Terminal() {
+    // Lines are UTF-8 whatever the user's locale is, as prompts are everywhere in the program.
+    std::setlocale(LC_CTYPE, "C.UTF-8");
     line = el_init("spindrift", stdin, stderr, stderr);
     history = history_init();
     HistEvent event;
@@ -58,6 +87,7 @@ struct LineReader::Terminal {
         });
     el_set(line, EL_EDITOR, "emacs");
     el_set(line, EL_HIST, ::history, history);
+    el_set(line, EL_GETCFN, read_character);
   }
   ~Terminal() {
     HistEvent event;

@@ -262,6 +262,24 @@ class Chat(Case):
         again.write("\x04")
         again.end()
 
+    def test_ctrl_c_at_the_prompt_is_never_lost(self):
+        terminal = self.start()
+        for _ in range(40):  # as soon as the prompt shows, when the reader may not wait yet
+            terminal.write("\x03")
+            terminal.read("> $", 10)
+        terminal.write("\x04")
+        self.assertEqual(terminal.end()[0], OK)
+
+    def test_a_typed_line_keeps_its_letters_in_any_locale(self):
+        text = "Pr\u00fcfe \u201cna\u00efve\u201d \u6f22\u5b57 \U0001f600"
+        terminal = Terminal("chat", *PAIR, XDG_STATE_HOME=self.temp / "state", LC_ALL="C")
+        terminal.read("> $")
+        self.say(terminal, f"/system {text}")
+        self.assertIn("saved", self.say(terminal, f"/save {self.temp / 'chat.json'}"))
+        self.assertEqual(json.loads((self.temp / "chat.json").read_text()), [{"role": "system", "content": text}])
+        terminal.write("/quit\n")
+        self.assertEqual(terminal.end()[0], OK)
+
     def test_lines_from_a_pipe_are_answered_too(self):
         result = run("chat", *PAIR, stdin=f"{QUESTION}\nWrite a test for it.\n".encode())
         self.assertEqual(result.code, OK, result.err)

@@ -29,6 +29,9 @@ Failure failure(const Error& error) {
       out.kind = Failure::Kind::kModel;
       break;
     case ErrorCode::kIo:
+    case ErrorCode::kBusy:
+    case ErrorCode::kStopping:
+    case ErrorCode::kTimeout:
       break;
   }
   return out;

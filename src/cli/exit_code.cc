@@ -41,6 +41,10 @@ ExitCode exit_code(ErrorCode code) {
       return kLimit;
     case ErrorCode::kUsage:
       return kUsage;
+    case ErrorCode::kBusy:
+    case ErrorCode::kStopping:
+    case ErrorCode::kTimeout:
+      return kOther;
   }
   return kOther;
 }

@@ -20,6 +20,9 @@ enum class ErrorCode : uint8_t {
   kLimit,        // the request does not fit: context, memory budget, queue
   kUsage,        // the caller asked for something outside the contract (a token id outside the
                  // vocabulary)
+  kBusy,         // no room at the moment; the same request may be accepted later
+  kStopping,     // refused because the engine is being shut down
+  kTimeout,      // the request's own deadline passed
 };
 
 // message: what, where (file, tensor or key), expected, found. One line. `hint` is a next step, or

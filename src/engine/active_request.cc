@@ -42,7 +42,8 @@ Engine::Active::Active(RequestId id, Request request, const TargetModel& target,
 }
 
 bool Engine::Active::cancelled() const {
-  return request_.cancelled != nullptr && request_.cancelled->load(std::memory_order_relaxed);
+  return cancelled_ ||
+         (request_.cancelled != nullptr && request_.cancelled->load(std::memory_order_relaxed));
 }
 
 void Engine::Active::start() {

@@ -22,6 +22,10 @@ class Engine::Active {
 
   RequestId id() const { return id_; }
   bool cancelled() const;
+  void cancel() { cancelled_ = true; }
+  bool overdue(std::chrono::steady_clock::time_point now) const {
+    return request_.deadline && now >= *request_.deadline;
+  }
   bool drafting() const { return drafting_; }
   bool started() const { return started_.has_value(); }
   int64_t tokens_left() const { return stop_.tokens_left(); }
@@ -73,6 +77,7 @@ class Engine::Active {
   std::vector<TokenId> history_;  // prompt + generated
   StopRule stop_;
   bool drafting_;
+  bool cancelled_ = false;
   std::unique_ptr<WidthPolicy> width_;
   Ledger ledger_;
   std::string text_, piece_;

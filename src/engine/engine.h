@@ -10,6 +10,7 @@
 #include "core/result.h"
 #include "drafters/drafter.h"
 #include "engine/request.h"
+#include "engine/snapshot.h"
 #include "models/target_model.h"
 
 namespace spindrift {
@@ -34,10 +35,16 @@ class Engine {
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;
 
+  // Whether submit() would accept the request. From any thread: it reads what never changes.
+  Status check(const Request& request) const;
   // Queues a request. kUsage for a parameter out of range or an id outside the vocabulary, kLimit
   // when the prompt leaves no room in the context; then nothing was queued and the listener hears
   // nothing.
   Result<RequestId> submit(Request request);
+  // Queues a request that check() has accepted.
+  RequestId add(Request checked);
+  // The id that the next request gets; ids ascend by one.
+  RequestId next_id() const { return next_id_; }
   // One forward (or less, when requests only end). False when there was nothing to do.
   bool step();
   // Waiting and running requests.
@@ -45,10 +52,15 @@ class Engine {
   // Drops the caches of a running request and puts it back at the head of the queue; it continues
   // by replaying its ids. False when it is not running.
   bool preempt(RequestId id);
+  // Ends a request, waiting or running, before its next forward; an id that is neither is ignored.
+  void cancel(RequestId id);
+  void cancel_all();
+  EngineSnapshot snapshot() const;
   // Bytes of keys, values and draft context of all running requests.
   int64_t memory_in_use() const;
   // Positions a request may use, prompt and answer together.
   Position context() const { return context_; }
+  const EngineOptions& options() const { return options_; }
 
   // Submits and steps until this request ends. For an engine with one request: the command line.
   Result<Outcome> run(Request request);
@@ -57,11 +69,13 @@ class Engine {
   class Active;
   using ActivePtr = std::unique_ptr<Active>;
 
-  bool sweep_cancelled();
+  // Ends what was cancelled or is past its deadline.
+  bool sweep();
   void keep_to_budget();
   void admit();
   void choose_drafts();
   void forward();
+  void count_forward(std::span<const SeqRows> batch, double seconds);
   void finish(ActivePtr& active, FinishReason reason, std::optional<Error> error = {});
 
   const TargetModel& target_;
@@ -75,6 +89,7 @@ class Engine {
   bool hold_admission_ = false;  // after dropping a request for memory, until another one ends
   std::deque<ActivePtr> waiting_;
   std::vector<ActivePtr> running_;
+  EngineSnapshot counted_;  // of it, what only ever grows
   std::vector<float> gathered_;
   SamplerScratch scratch_;
 };

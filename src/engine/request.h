@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -62,7 +63,8 @@ struct Outcome {
   std::unique_ptr<Conversation> conversation;  // to hand to the next turn's request
 };
 
-// Hears about one request, on the engine's thread.
+// Hears about one request, on the engine's thread. What it does delays every other request: it must
+// return soon, never wait for a reader, and not throw. After on_finish it is not called again.
 class RequestListener {
  public:
   virtual ~RequestListener() = default;
@@ -85,6 +87,8 @@ struct Request {
   std::unique_ptr<TextDecoder> text;    // null = ids only
   // The cache of an earlier turn (or nothing); comes back in the outcome.
   std::unique_ptr<Conversation> conversation;
+  // When it is not done by then it ends before its next forward with kTimeout.
+  std::optional<std::chrono::steady_clock::time_point> deadline;
   // Set from any thread to end the request before its next forward; may be null; must outlive it.
   const std::atomic<bool>* cancelled = nullptr;
   RequestListener* listener = nullptr;  // may be null; must outlive the request

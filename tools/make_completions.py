@@ -20,7 +20,7 @@ MODEL = FOLDER_FLAG + [("--rope-derived", "", "", "derive the YaRN multiplier")]
 DRAFT = [
     ("--draft-model", "", "folder", "drafter folder or org/name in the local cache"),
     ("--draft-kind", "", ["auto", "dflash", "mlp_speculator", "none"], "kind of drafter"),
-    ("--draft-tokens", "", "word", "tokens drafted per round: auto or a number"),
+    ("--draft-tokens", "", "word", "tokens drafted on a path: auto or a number"),
     ("--draft-top-k", "", "word", "tokens tried after each stage, as 4,3,2,2"),
     ("--draft-candidates", "", "word", "continuations verified per round"),
 ]

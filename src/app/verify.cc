@@ -103,23 +103,35 @@ class Verifier {
   std::vector<Plain> plain_;  // prompts in order, temperatures inside
 };
 
-std::vector<int> widths(int max_nodes, bool quick) {
-  std::set<int> out{1, max_nodes};
+std::vector<int> widths(int longest, bool quick) {
+  std::set<int> out{1, longest};
   if (quick)
-    out.insert(std::max(1, max_nodes / 2));
+    out.insert(std::max(1, longest / 2));
   else
-    for (int n = 2; n < max_nodes; ++n) out.insert(n);
+    for (int n = 2; n < longest; ++n) out.insert(n);
   return {out.begin(), out.end()};
+}
+
+// All that a drafter can propose in a round.
+DraftWidth widest(const Drafter& drafter) {
+  return {.mode = DraftWidth::Mode::kFixed,
+          .tokens = drafter.max_depth(),
+          .nodes = drafter.max_nodes()};
 }
 
 void add_drafter(const std::string& name, const Drafter& drafter, const Exec& ex, bool quick,
                  std::vector<Setting>& out) {
-  for (const int width : widths(drafter.max_nodes(), quick))
-    out.push_back({.name = fmt::format("{}, {} draft tokens", name, width),
-                   .drafter = &drafter,
-                   .width = {.mode = DraftWidth::Mode::kFixed, .tokens = width},
-                   .exec = ex});
-  out.push_back({.name = name + ", auto", .drafter = &drafter, .width = {}, .exec = ex});
+  const auto add = [&](std::string setting, const DraftWidth& width) {
+    out.push_back({.name = name + ", " + setting, .drafter = &drafter, .width = width, .exec = ex});
+  };
+  const bool trees = drafter.max_nodes() > drafter.max_depth();
+  for (const int width : widths(drafter.max_depth(), quick)) {
+    DraftWidth fixed{.mode = DraftWidth::Mode::kFixed, .tokens = width};
+    add(fmt::format("{} draft tokens", width), fixed);
+    fixed.nodes = drafter.max_nodes();
+    if (trees) add(fmt::format("tree {} deep", width), fixed);
+  }
+  add("auto", {});
 }
 
 // A chain of every hit count up to its length, and one tree whose second branch is right.
@@ -148,7 +160,7 @@ Result<std::vector<VerifyRow>> verify(const Assembly& assembly, const VerifyOpti
 
   // The axes below vary one thing against a full-width draft.
   const Drafter& full = drafter != nullptr ? *drafter : scripted;
-  const DraftWidth full_width{.mode = DraftWidth::Mode::kFixed, .tokens = full.max_nodes()};
+  const DraftWidth full_width = widest(full);
   const auto chunks =
       options.quick ? std::vector<int64_t>{1, 4096} : std::vector<int64_t>{1, 7, 64, 4096};
   for (const int64_t chunk : chunks)

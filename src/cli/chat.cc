@@ -231,7 +231,7 @@ int run(const Flags& flags) {
     return fail({ErrorCode::kUnsupported,
                  assembly.model_name() + ": expected a chat template, found none",
                  "use spindrift generate --raw"});
-  auto width = draft_width(flags.model.draft_tokens, assembly.drafter(), flags.quiet);
+  auto width = draft_width(flags.model, assembly.drafter(), flags.quiet);
   if (!width.ok()) return fail(width.error());
   Chat chat(assembly, flags, width.value(), inputs.value());
   const InterruptScope scope;

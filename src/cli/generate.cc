@@ -110,7 +110,7 @@ int run(const Flags& flags) {
   const Assembly& assembly = *loaded.value();
   auto prompt = make_prompt(flags, tools.value(), assembly);
   if (!prompt.ok()) return fail(name_files(prompt.error(), flags.messages, flags.tools));
-  auto width = draft_width(flags.model.draft_tokens, assembly.drafter(), flags.quiet);
+  auto width = draft_width(flags.model, assembly.drafter(), flags.quiet);
   if (!width.ok()) return fail(width.error());
 
   Request request;

@@ -77,12 +77,12 @@ void add_draft_flags(CLI::App& app, ModelFlags& flags) {
       ->check(CLI::IsMember({"auto", "dflash", "mlp_speculator", "none"}))
       ->capture_default_str()
       ->group("Model");
-  app.add_option("--draft-tokens", flags.draft_tokens, "Draft tokens a round: auto or a count")
+  app.add_option("--draft-tokens", flags.draft_tokens,
+                 "Draft tokens on a path: auto (the default) or a count")
       ->type_name("auto|N")
-      ->capture_default_str()
       ->group("Model");
   app.add_option("--draft-top-k", flags.draft_options.top_k,
-                 "mlp_speculator: tokens tried after each stage, as 4,3,2,2")
+                 "mlp_speculator: a tree of the tokens tried after each stage, as 4,3,2,2")
       ->type_name("K,K,..")
       ->delimiter(',')
       ->allow_extra_args(false)
@@ -158,20 +158,27 @@ EngineOptions engine_options(const MachineFlags& machine) {
   return out;
 }
 
-Result<DraftWidth> draft_width(const std::string& text, const Drafter* drafter, bool quiet) {
-  if (text == "auto") return DraftWidth{};
+Result<DraftWidth> draft_width(const ModelFlags& flags, const Drafter* drafter, bool quiet) {
+  const MlpSpeculatorOptions& options = flags.draft_options;
+  const bool shaped = drafter != nullptr && (!options.top_k.empty() || options.candidates);
+  const int nodes = shaped ? drafter->max_nodes() : 0;
+  const std::string& text = flags.draft_tokens;
+  if (text.empty() && shaped)
+    return DraftWidth{
+        .mode = DraftWidth::Mode::kFixed, .tokens = drafter->max_depth(), .nodes = nodes};
+  if (text.empty() || text == "auto") return DraftWidth{};
   int tokens = -1;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), tokens);
   if (error != std::errc{} || end != text.data() + text.size() || tokens < 0)
     return usage(fmt::format("--draft-tokens: expected auto or a count, found `{}`", text));
-  if (drafter != nullptr && tokens > drafter->max_nodes()) {
+  if (drafter != nullptr && tokens > drafter->max_depth()) {
     if (!quiet)
       warn(fmt::format("--draft-tokens {} is above this drafter's maximum; using {}", tokens,
-                       drafter->max_nodes()));
-    tokens = drafter->max_nodes();
+                       drafter->max_depth()));
+    tokens = drafter->max_depth();
   }
   if (tokens == 0) return DraftWidth{.mode = DraftWidth::Mode::kOff};
-  return DraftWidth{.mode = DraftWidth::Mode::kFixed, .tokens = tokens};
+  return DraftWidth{.mode = DraftWidth::Mode::kFixed, .tokens = tokens, .nodes = nodes};
 }
 
 SamplingParams sampling_params(const SamplingFlags& flags, const GenerationDefaults& defaults) {

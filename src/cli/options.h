@@ -39,7 +39,7 @@ struct ModelFlags {
   std::string model;
   std::string draft_model;
   std::string draft_kind = "auto";
-  std::string draft_tokens = "auto";
+  std::string draft_tokens;  // empty = not given
   MlpSpeculatorOptions draft_options;
 };
 void add_model_flag(CLI::App& app, ModelFlags& flags);
@@ -67,8 +67,10 @@ void add_color_flag(CLI::App& app, ColorMode& color);
 
 AssembleOptions assemble_options(const ModelFlags& model, const MachineFlags& machine);
 EngineOptions engine_options(const MachineFlags& machine);
-// "auto" or a count; a count above the drafter's maximum is clamped, with a warning unless `quiet`.
-Result<DraftWidth> draft_width(const std::string& text, const Drafter* drafter, bool quiet);
+// --draft-tokens: auto, or the longest path, which is clamped to the drafter's maximum with a
+// warning unless `quiet`. A tree's shape among the flags makes it a tree of that shape, in every
+// round unless auto is asked for.
+Result<DraftWidth> draft_width(const ModelFlags& flags, const Drafter* drafter, bool quiet);
 // A positional argument that may only be "-".
 void add_stdin_argument(CLI::App& app, std::string& target, const char* help);
 Status check_stdin_argument(const std::string& value);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <limits>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -49,11 +50,13 @@ class DraftState {
 };
 
 // One conversation of a drafting pass. `bonus` is the newest token, not yet seen by the target, at
-// position state->observed(). `out` may come back empty.
+// position state->observed(). `out` may come back empty; it holds at most max_nodes tokens, on
+// paths of at most max_depth.
 struct DraftCall {
   DraftState* state = nullptr;
   TokenId bonus = 0;
   int max_nodes = 0;
+  int max_depth = std::numeric_limits<int>::max();
   DraftTree* out = nullptr;
 };
 
@@ -65,6 +68,8 @@ class Drafter {
   virtual std::string_view kind() const = 0;      // "dflash", "mlp_speculator", "scripted"
   virtual std::span<const Tap> taps() const = 0;  // what the target must record for every row
   virtual int max_nodes() const = 0;              // DFlash: block size - 1
+  // Length of the longest path it can propose; a drafter of chains has no more nodes than that.
+  virtual int max_depth() const { return max_nodes(); }
   virtual std::unique_ptr<DraftState> open() const = 0;
   // Takes in committed rows, gap free.
   virtual void observe(DraftState& state, const Accepted& rows, Workspace& ws,

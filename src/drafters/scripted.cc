@@ -7,6 +7,19 @@
 
 namespace spindrift {
 
+namespace {
+
+// Of every node, from 1 for children of the bonus token.
+std::vector<size_t> depths(const ScriptedRound& round) {
+  std::vector<size_t> out;
+  for (const ScriptedNode& node : round) {
+    out.push_back(node.parent == kRoot ? 1 : out[static_cast<size_t>(node.parent)] + 1);
+  }
+  return out;
+}
+
+}  // namespace
+
 ScriptedRound scripted_chain(int hits, int length) {
   ScriptedRound round;
   for (int i = 0; i < length; ++i) {
@@ -60,6 +73,14 @@ int ScriptedDrafter::max_nodes() const {
   return static_cast<int>(largest);
 }
 
+int ScriptedDrafter::max_depth() const {
+  size_t deepest = 0;
+  for (const ScriptedRound& round : rounds_) {
+    for (const size_t depth : depths(round)) deepest = std::max(deepest, depth);
+  }
+  return static_cast<int>(deepest);
+}
+
 std::unique_ptr<DraftState> ScriptedDrafter::open() const {
   return std::make_unique<State>(inner_ != nullptr ? inner_->open() : nullptr);
 }
@@ -79,6 +100,7 @@ void ScriptedDrafter::propose(std::span<const DraftCall> calls, Workspace& ws,
     for (DraftCall& call : inner_calls) {
       call.state = static_cast<State&>(*call.state).inner.get();
       call.max_nodes = std::min(call.max_nodes, inner_->max_nodes());
+      call.max_depth = std::min(call.max_depth, inner_->max_depth());
     }
     inner_->propose(inner_calls, ws, ex);
   }
@@ -104,14 +126,13 @@ void ScriptedDrafter::propose_round(State& state, const DraftCall& call) const {
   const std::span<const TokenId> truth = continuation(state.history);
   state.history.pop_back();
 
-  std::vector<size_t> depth(round.size());     // edges below the bonus token
+  const std::vector<size_t> depth = depths(round);
   std::vector<RowIndex> row(round.size(), 0);  // in call.out
   std::vector<TokenId> misses(round.size() + 1, 0);
   for (size_t i = 0; i < round.size() && std::ssize(call.out->tokens) < call.max_nodes; ++i) {
     const auto parent = static_cast<size_t>(round[i].parent + 1);  // 0 = the bonus token
-    depth[i] = parent == 0 ? 0 : depth[parent - 1] + 1;
-    if (depth[i] >= truth.size()) continue;
-    const TokenId right = truth[depth[i]];
+    if (std::cmp_greater(depth[i], call.max_depth) || depth[i] > truth.size()) continue;
+    const TokenId right = truth[depth[i] - 1];
     TokenId token = right;
     if (!round[i].hit) {
       // Siblings that miss differ from the truth and from each other while the vocabulary lasts.

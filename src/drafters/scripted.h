@@ -41,6 +41,7 @@ class ScriptedDrafter final : public Drafter {
   std::string_view kind() const override { return "scripted"; }
   std::span<const Tap> taps() const override;
   int max_nodes() const override;  // of the largest round
+  int max_depth() const override;  // of the deepest round
   std::unique_ptr<DraftState> open() const override;
   void observe(DraftState& state, const Accepted& rows, Workspace& ws,
                const Exec& ex) const override;

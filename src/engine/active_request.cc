@@ -19,6 +19,10 @@ bool wants_draft(const DraftWidth& width, const Drafter* drafter) {
          !(width.mode == DraftWidth::Mode::kFixed && width.tokens == 0);
 }
 
+DraftLimits limits_of(const Drafter& drafter) {
+  return {.nodes = drafter.max_nodes(), .depth = drafter.max_depth()};
+}
+
 bool is_prefix_of_rows(std::span<const RowIndex> path) {
   for (size_t i = 0; i < path.size(); ++i)
     if (path[i] != static_cast<RowIndex>(i)) return false;
@@ -36,7 +40,7 @@ Engine::Active::Active(RequestId id, Request request, const TargetModel& target,
       history_(request_.prompt),
       stop_(request_.stop, room(request_, context), std::move(request_.text)),
       drafting_(wants_draft(request_.draft, drafter)),
-      width_(make_width_policy(request_.draft, drafting_ ? drafter->max_nodes() : 0)) {
+      width_(make_width_policy(request_.draft, drafting_ ? limits_of(*drafter) : DraftLimits{})) {
   if (conversation_ == nullptr) conversation_ = std::make_unique<Conversation>(target, drafter);
   stats_.prompt_tokens = prompt_size_;
 }
@@ -71,6 +75,7 @@ DraftCall Engine::Active::plan_draft(int drafter_nodes, Position context) {
   return {.state = conversation_->draft(),
           .bonus = history_.back(),
           .max_nodes = choice.nodes,
+          .max_depth = choice.depth,
           .out = &tree_};
 }
 

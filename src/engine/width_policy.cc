@@ -18,20 +18,26 @@ class NoDraft final : public WidthPolicy {
 // Always the same width; a last round drafts past the token limit as any other and is cut.
 class FixedWidth final : public WidthPolicy {
  public:
-  FixedWidth(int asked, int max_nodes) : asked_(asked), nodes_(std::min(asked, max_nodes)) {}
+  FixedWidth(const DraftWidth& asked, const DraftLimits& limits)
+      : asked_(asked.tokens),
+        depth_(std::min(asked.tokens, limits.depth)),
+        nodes_(asked.nodes == 0 ? depth_ : std::min(asked.nodes, limits.nodes)) {}
   WidthChoice choose(const WidthQuery& q) override {
     const int nodes = std::min(nodes_, q.max_nodes);
-    return {.nodes = nodes, .why = nodes < nodes_ ? "fixed, context ends" : "fixed"};
+    return {
+        .nodes = nodes, .depth = depth_, .why = nodes < nodes_ ? "fixed, context ends" : "fixed"};
   }
   void record(const RoundCost&) override {}
   std::string decision() const override {
-    std::string text = "fixed: " + std::to_string(nodes_) + " draft tokens a round, as asked";
-    if (nodes_ < asked_) text += ", clamped to the drafter's maximum";
+    std::string text = "fixed: " + std::to_string(nodes_) + " draft tokens a round";
+    if (nodes_ > depth_) text += " at most, in a tree " + std::to_string(depth_) + " deep";
+    text += ", as asked";
+    if (depth_ < asked_) text += ", clamped to the drafter's maximum";
     return text;
   }
 
  private:
-  int asked_, nodes_;
+  int asked_, depth_, nodes_;
 };
 
 // Mean of recent values: a true mean at first, then with a constant share for the newest.
@@ -79,40 +85,15 @@ class RoundSeconds {
 // is probed, narrow, after growing gaps.
 class AutoWidth final : public WidthPolicy {
  public:
-  explicit AutoWidth(int max_nodes)
-      : max_nodes_(max_nodes), hit_(static_cast<size_t>(max_nodes), Recent(kPriorHit, 2)) {}
+  explicit AutoWidth(const DraftLimits& limits)
+      : max_nodes_(limits.nodes),
+        depth_(limits.depth),
+        hit_(static_cast<size_t>(limits.nodes), Recent(kPriorHit, 2)) {}
 
   WidthChoice choose(const WidthQuery& q) override {
-    const auto room = static_cast<int>(std::min<int64_t>(q.tokens_left - 1, q.max_nodes));
-    if (room <= 0) return {.nodes = 0, .why = "nothing left to draft"};
-    if (pause_ > 0) {
-      --pause_;
-      return {.nodes = 0, .why = "paused: drafting is slower than plain"};
-    }
-    if (drafted_rounds_ < kLearningRounds) {
-      const bool all_hit = drafted_rounds_ > 0 && accepted_.value() >= kFirstWidth;
-      const int width = drafted_rounds_ == 0 ? kFirstWidth : all_hit ? max_nodes_ : kSecondWidth;
-      return {.nodes = std::min({width, room, max_nodes_}), .why = "learning the cost"};
-    }
-    if (--until_plain_ < 0) {
-      until_plain_ = kPlainGap;
-      return {.nodes = 0, .why = "plain, to compare"};
-    }
-    const int width = best(room);
-    if (width > 0) {
-      gap_ = kFirstGap;
-      return {.nodes = width, .why = "most tokens per second"};
-    }
-    if (probes_ > 0) {
-      --probes_;
-      probing_ = true;
-      return {.nodes = std::min(kProbeWidth, room), .why = "probe"};
-    }
-    pause_ = gap_ - 1;
-    gap_ = std::min(gap_ * 2, kLongestGap);
-    probes_ = kProbes;
-    ++pauses_;
-    return {.nodes = 0, .why = "paused: drafting is slower than plain"};
+    WidthChoice choice = choose_nodes(q);
+    choice.depth = depth_;
+    return choice;
   }
 
   void record(const RoundCost& r) override {
@@ -150,6 +131,38 @@ class AutoWidth final : public WidthPolicy {
   static constexpr int kFirstGap = 8;
   static constexpr int kLongestGap = 512;
 
+  WidthChoice choose_nodes(const WidthQuery& q) {
+    const auto room = static_cast<int>(std::min<int64_t>(q.tokens_left - 1, q.max_nodes));
+    if (room <= 0) return {.nodes = 0, .why = "nothing left to draft"};
+    if (pause_ > 0) {
+      --pause_;
+      return {.nodes = 0, .why = "paused: drafting is slower than plain"};
+    }
+    if (drafted_rounds_ < kLearningRounds) {
+      const bool all_hit = drafted_rounds_ > 0 && accepted_.value() >= kFirstWidth;
+      const int width = drafted_rounds_ == 0 ? kFirstWidth : all_hit ? max_nodes_ : kSecondWidth;
+      return {.nodes = std::min({width, room, max_nodes_}), .why = "learning the cost"};
+    }
+    if (--until_plain_ < 0) {
+      until_plain_ = kPlainGap;
+      return {.nodes = 0, .why = "plain, to compare"};
+    }
+    const int width = best(room);
+    if (width > 0) {
+      gap_ = kFirstGap;
+      return {.nodes = width, .why = "most tokens per second"};
+    }
+    if (probes_ > 0) {
+      --probes_;
+      probing_ = true;
+      return {.nodes = std::min(kProbeWidth, room), .why = "probe"};
+    }
+    pause_ = gap_ - 1;
+    gap_ = std::min(gap_ * 2, kLongestGap);
+    probes_ = kProbes;
+    ++pauses_;
+    return {.nodes = 0, .why = "paused: drafting is slower than plain"};
+  }
   // The width up to `room` with the most expected tokens per second; 0 = plain.
   int best(int room) const {
     const double plain = plain_s_.value();
@@ -176,7 +189,7 @@ class AutoWidth final : public WidthPolicy {
     return std::to_string(n / 10) + '.' + std::to_string(n % 10);
   }
 
-  int max_nodes_;
+  int max_nodes_, depth_;
   std::vector<Recent> hit_;  // by depth: of the rounds that reached it, the share that hit
   Recent accepted_, plain_s_;
   RoundSeconds round_s_;
@@ -187,11 +200,11 @@ class AutoWidth final : public WidthPolicy {
 
 }  // namespace
 
-std::unique_ptr<WidthPolicy> make_width_policy(const DraftWidth& width, int max_nodes) {
-  if (max_nodes == 0 || width.mode == DraftWidth::Mode::kOff) return std::make_unique<NoDraft>();
-  if (width.mode == DraftWidth::Mode::kAuto) return std::make_unique<AutoWidth>(max_nodes);
+std::unique_ptr<WidthPolicy> make_width_policy(const DraftWidth& width, const DraftLimits& limits) {
+  if (limits.nodes == 0 || width.mode == DraftWidth::Mode::kOff) return std::make_unique<NoDraft>();
+  if (width.mode == DraftWidth::Mode::kAuto) return std::make_unique<AutoWidth>(limits);
   if (width.tokens == 0) return std::make_unique<NoDraft>();
-  return std::make_unique<FixedWidth>(width.tokens, max_nodes);
+  return std::make_unique<FixedWidth>(width, limits);
 }
 
 }  // namespace spindrift

@@ -12,7 +12,16 @@ namespace spindrift {
 // The user's word on drafting.
 struct DraftWidth {
   enum class Mode : uint8_t { kAuto, kFixed, kOff } mode = Mode::kAuto;
-  int tokens = 0;  // kFixed: draft tokens a round, clamped to the drafter's maximum
+  // kFixed: the longest path drafted in a round, clamped to the drafter's maximum.
+  int tokens = 0;
+  // kFixed: draft tokens a round on all paths; 0 = as many as `tokens`, a chain.
+  int nodes = 0;
+};
+
+// What a drafter can propose in a round.
+struct DraftLimits {
+  int nodes = 0;  // 0 = there is no drafter
+  int depth = 0;  // of the longest path
 };
 
 // Limits of one round.
@@ -24,6 +33,7 @@ struct WidthQuery {
 
 struct WidthChoice {
   int nodes = 0;         // draft tokens to ask for, 0 = a plain round
+  int depth = 0;         // and the longest path of them
   std::string_view why;  // a fixed phrase, for traces
 };
 
@@ -45,7 +55,6 @@ class WidthPolicy {
   virtual std::string decision() const = 0;
 };
 
-// `max_nodes`: the drafter's maximum.
-std::unique_ptr<WidthPolicy> make_width_policy(const DraftWidth& width, int max_nodes);
+std::unique_ptr<WidthPolicy> make_width_policy(const DraftWidth& width, const DraftLimits& limits);
 
 }  // namespace spindrift

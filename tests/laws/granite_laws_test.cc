@@ -22,6 +22,7 @@ namespace {
 using spindrift::testing::Recorded;
 using spindrift::testing::Recorder;
 
+constexpr int kDeep = 99;
 constexpr int64_t kAll = std::numeric_limits<int64_t>::max() / 2;
 
 // Names of folders under models/, in the repository where `own`, else in the shared folder.
@@ -35,6 +36,7 @@ struct Setting {
   std::vector<TokenId> prompt;
   float temperature = 0.0F;
   int width = 0;  // draft nodes, 0 = plain
+  int depth = kDeep;
   int64_t chunk = kAll;
   bool mates = false;
 };
@@ -67,7 +69,7 @@ class GraniteLaws : public ::testing::TestWithParam<Case> {
     r.prompt = s.prompt;
     r.sampling = {.temperature = s.temperature, .seed = 7};
     r.stop = {.ids = {0}, .ignore_eos = true, .max_new_tokens = tokens};
-    r.draft = {.mode = DraftWidth::Mode::kFixed, .tokens = s.width};
+    r.draft = {.mode = DraftWidth::Mode::kFixed, .tokens = s.depth, .nodes = s.width};
     r.ledger = true;
     return r;
   }
@@ -122,6 +124,14 @@ TEST_P(GraniteLaws, ChainsAndTreesOfEveryWidthGiveThePlainLedgerAndCaches) {
       Setting s = plain_setting;
       s.width = width;
       expect_same(run(s, &drafter), plain, "width " + std::to_string(width));
+    }
+    for (int depth = 1; depth < drafter.max_depth(); ++depth) {
+      Setting s = plain_setting;
+      s.width = drafter.max_nodes();
+      s.depth = depth;
+      const Recorded tree = run(s, &drafter);
+      expect_same(tree, plain, "depth " + std::to_string(depth));
+      EXPECT_EQ(std::ssize(tree.outcome.stats.draft.drafted_to_depth), depth);
     }
   }
 }

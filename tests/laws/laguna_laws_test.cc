@@ -36,7 +36,7 @@ Request request(const Setting& s) {
   r.prompt = s.prompt;
   r.sampling = s.sampling;
   r.stop = {.ids = {2, 24}, .ignore_eos = true, .max_new_tokens = s.tokens};
-  r.draft = {.mode = DraftWidth::Mode::kFixed, .tokens = s.width};
+  r.draft = {.mode = DraftWidth::Mode::kFixed, .tokens = s.width, .nodes = s.width};
   r.ledger = true;
   return r;
 }

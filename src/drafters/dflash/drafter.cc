@@ -33,7 +33,7 @@ std::unique_ptr<DraftState> DFlashDrafter::open() const {
 }
 
 int64_t DFlashDrafter::block_rows(const DraftCall& call) const {
-  const int masks = std::min(call.max_nodes, max_nodes());
+  const int masks = std::min({call.max_nodes, call.max_depth, max_nodes()});
   return masks > 0 ? 1 + masks : 0;
 }
 

@@ -83,14 +83,18 @@ void MlpSpeculatorDrafter::observe(DraftState& state, const Accepted& rows, Work
   if (count > 0) s.advance(rows.first + count, rows.taps[0].row(count - 1));
 }
 
+int MlpSpeculatorDrafter::stages(const DraftCall& call) const {
+  return std::clamp(call.max_depth, 0, model_.config.stages);
+}
+
 bool MlpSpeculatorDrafter::wants_tree(const DraftCall& call) const {
-  return has_tree_ && call.max_nodes > model_.config.stages;
+  return has_tree_ && call.max_nodes > stages(call);
 }
 
 std::span<const int> MlpSpeculatorDrafter::top_k(const DraftCall& call) const {
-  if (wants_tree(call)) return model_.config.top_k;
-  return std::span(chain_).first(
-      static_cast<size_t>(std::min(call.max_nodes, model_.config.stages)));
+  const int count = std::clamp(call.max_nodes, 0, stages(call));
+  return std::span<const int>(wants_tree(call) ? model_.config.top_k : chain_)
+      .first(static_cast<size_t>(count));
 }
 
 void MlpSpeculatorDrafter::propose(std::span<const DraftCall> calls, Workspace& ws,
@@ -100,7 +104,7 @@ void MlpSpeculatorDrafter::propose(std::span<const DraftCall> calls, Workspace& 
   PickValue value = PickValue::kLogit;
   for (const DraftCall& call : calls) {
     call.out->clear();
-    if (call.max_nodes <= 0 || as_state(*call.state).row().empty()) continue;
+    if (top_k(call).empty() || as_state(*call.state).row().empty()) continue;
     served.push_back(&call);
     roots.push_back({call.bonus, top_k(call)});
     if (wants_tree(call)) value = PickValue::kLogProbability;

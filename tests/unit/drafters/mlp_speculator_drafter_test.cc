@@ -41,9 +41,10 @@ class MlpSpeculator : public ::testing::Test {
         state, {.first = state.observed(), .tokens = tokens, .taps = std::span(&tap, 1)}, ws_, ex_);
   }
   DraftTree propose(const MlpSpeculatorDrafter& drafter, DraftState& state, int nodes,
-                    TokenId bonus = 7) {
+                    TokenId bonus = 7, int depth = 99) {
     DraftTree tree;
-    const DraftCall call{.state = &state, .bonus = bonus, .max_nodes = nodes, .out = &tree};
+    const DraftCall call{
+        .state = &state, .bonus = bonus, .max_nodes = nodes, .max_depth = depth, .out = &tree};
     drafter.propose(std::span(&call, 1), ws_, ex_);
     return tree;
   }
@@ -91,6 +92,33 @@ TEST_F(MlpSpeculator, ATreeHoldsTheChainAndTheBestCandidatesThatFit) {
       }
     }
   }
+}
+
+int deepest(const DraftTree& tree) {
+  std::vector<int> depth;
+  for (const RowIndex parent : tree.parents)
+    depth.push_back(parent == kRoot ? 1 : depth[static_cast<size_t>(parent)] + 1);
+  return depth.empty() ? 0 : *std::max_element(depth.begin(), depth.end());
+}
+
+TEST_F(MlpSpeculator, ALimitOfDepthRunsThatManyStagesOfChainAndTree) {
+  const auto drafter = make(mlp_config(true));
+  EXPECT_EQ(drafter.max_depth(), 3);
+  const auto state = talk(drafter, 3);
+  const DraftTree whole = propose(drafter, *state, 3);
+  for (int depth = 0; depth <= 3; ++depth) {
+    const DraftTree chain = propose(drafter, *state, depth, 7, depth);
+    EXPECT_EQ(std::ssize(chain.tokens), depth);
+    const DraftTree tree = propose(drafter, *state, drafter.max_nodes(), 7, depth);
+    EXPECT_EQ(deepest(tree), depth);
+    ASSERT_GE(std::ssize(tree.tokens), depth);
+    for (size_t i = 0; i < static_cast<size_t>(depth); ++i) {
+      EXPECT_EQ(chain.tokens[i], whole.tokens[i]);
+      EXPECT_EQ(tree.tokens[i], whole.tokens[i]);
+    }
+  }
+  // With one stage left the candidates are its best tokens.
+  EXPECT_EQ(propose(drafter, *state, 99, 7, 1).tokens.size(), 4U);
 }
 
 TEST_F(MlpSpeculator, CandidatesAreTheBestOfEveryPath) {

@@ -3,11 +3,11 @@ _spindrift() {
   local current=$2 previous=$3 command=${COMP_WORDS[1]}
   COMPREPLY=()
   if ((COMP_CWORD == 1)); then
-    mapfile -t COMPREPLY < <(compgen -W "generate chat logits tokenize template inspect list verify info -h --help --version" -- "$current")
+    mapfile -t COMPREPLY < <(compgen -W "generate chat logits tokenize template inspect list verify synth info -h --help --version" -- "$current")
     return
   fi
   case "$command $previous" in
-    "generate --model" | "generate -m" | "generate --draft-model" | "chat --model" | "chat -m" | "chat --draft-model" | "logits --model" | "logits -m" | "tokenize --model" | "tokenize -m" | "template --model" | "template -m" | "verify --model" | "verify -m" | "verify --draft-model")
+    "generate --model" | "generate -m" | "generate --draft-model" | "chat --model" | "chat -m" | "chat --draft-model" | "logits --model" | "logits -m" | "tokenize --model" | "tokenize -m" | "template --model" | "template -m" | "verify --model" | "verify -m" | "verify --draft-model" | "synth --out")
       mapfile -t COMPREPLY < <(compgen -d -- "$current"); compopt -o filenames
       return
       ;;
@@ -15,7 +15,7 @@ _spindrift() {
       mapfile -t COMPREPLY < <(compgen -W "auto dflash mlp_speculator none" -- "$current")
       return
       ;;
-    "generate --draft-tokens" | "generate --draft-top-k" | "generate --draft-candidates" | "generate --system" | "generate --max-tokens" | "generate -n" | "generate --temp" | "generate --top-k" | "generate --top-p" | "generate --min-p" | "generate --repeat-penalty" | "generate --seed" | "generate --stop" | "generate --threads" | "generate --prefill-chunk" | "generate --ctx" | "generate --memory-limit" | "generate --prompt" | "generate -p" | "generate --prompt-ids" | "chat --draft-tokens" | "chat --draft-top-k" | "chat --draft-candidates" | "chat --system" | "chat --max-tokens" | "chat -n" | "chat --temp" | "chat --top-k" | "chat --top-p" | "chat --min-p" | "chat --repeat-penalty" | "chat --seed" | "chat --stop" | "chat --threads" | "chat --prefill-chunk" | "chat --ctx" | "chat --memory-limit" | "logits --threads" | "logits --prefill-chunk" | "logits --ctx" | "logits --memory-limit" | "logits --prompt-ids" | "tokenize --prompt" | "tokenize -p" | "tokenize --decode" | "template --set" | "verify --draft-tokens" | "verify --draft-top-k" | "verify --draft-candidates" | "verify --threads" | "verify --prefill-chunk" | "verify --ctx" | "verify --memory-limit")
+    "generate --draft-tokens" | "generate --draft-top-k" | "generate --draft-candidates" | "generate --system" | "generate --max-tokens" | "generate -n" | "generate --temp" | "generate --top-k" | "generate --top-p" | "generate --min-p" | "generate --repeat-penalty" | "generate --seed" | "generate --stop" | "generate --threads" | "generate --prefill-chunk" | "generate --ctx" | "generate --memory-limit" | "generate --prompt" | "generate -p" | "generate --prompt-ids" | "chat --draft-tokens" | "chat --draft-top-k" | "chat --draft-candidates" | "chat --system" | "chat --max-tokens" | "chat -n" | "chat --temp" | "chat --top-k" | "chat --top-p" | "chat --min-p" | "chat --repeat-penalty" | "chat --seed" | "chat --stop" | "chat --threads" | "chat --prefill-chunk" | "chat --ctx" | "chat --memory-limit" | "logits --threads" | "logits --prefill-chunk" | "logits --ctx" | "logits --memory-limit" | "logits --prompt-ids" | "tokenize --prompt" | "tokenize -p" | "tokenize --decode" | "template --set" | "verify --draft-tokens" | "verify --draft-top-k" | "verify --draft-candidates" | "verify --threads" | "verify --prefill-chunk" | "verify --ctx" | "verify --memory-limit" | "synth --layers" | "synth --seed")
       :
       return
       ;;
@@ -29,6 +29,10 @@ _spindrift() {
       ;;
     "generate --color" | "chat --color")
       mapfile -t COMPREPLY < <(compgen -W "auto always never" -- "$current")
+      return
+      ;;
+    "synth --shape")
+      mapfile -t COMPREPLY < <(compgen -W "xs-2.1-nvfp4 xs-2.1-bf16 xs-2.1-int4 xs-2.1-mlx-4bit xs-2.1-mlx-nvfp4 xs.2-nvfp4 xs.2-fp8 s-2.1-nvfp4 s-2.1-nvfp4-0761412 m.1-nvfp4 xs-2.1-dflash s-2.1-dflash granite-3.0-8b granite-3.0-8b-accelerator" -- "$current")
       return
       ;;
   esac
@@ -50,6 +54,7 @@ _spindrift() {
     inspect) mapfile -t COMPREPLY < <(compgen -W "--check --json -h --help" -- "$current") ;;
     list) mapfile -t COMPREPLY < <(compgen -W "--json -h --help" -- "$current") ;;
     verify) mapfile -t COMPREPLY < <(compgen -W "-m --model --rope-derived --draft-model --draft-kind --draft-tokens --draft-top-k --draft-candidates --threads --prefill-chunk --kv-dtype --ctx --memory-limit --lock --quick -h --help" -- "$current") ;;
+    synth) mapfile -t COMPREPLY < <(compgen -W "--shape --layers --out --seed --sparse -h --help" -- "$current") ;;
     info) mapfile -t COMPREPLY < <(compgen -W "--json --measure -h --help" -- "$current") ;;
   esac
 }

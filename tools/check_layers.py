@@ -39,10 +39,11 @@ TABLE = {
     "app": Folder(
         own=("core", "io", "kernels", "tokenizer", "chat", "nn", "models", "drafters", "engine"),
         third_party_cc=("fmt", "nlohmann")),
+    "synth": Folder(own=("core", "io/crc32.h", "io/file.h"), third_party_cc=("nlohmann",)),
     "server": Folder(
         own=("core", "engine", "app", "chat", "tokenizer"), third_party_cc=("httplib", "nlohmann")),
     "cli": Folder(
-        own=("core", "engine", "app", "chat", "tokenizer", "server"),
+        own=("core", "engine", "app", "chat", "tokenizer", "server", "synth"),
         third_party_cc=("cli11", "fmt", "libedit", "nlohmann")),
 }
 

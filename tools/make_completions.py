@@ -24,6 +24,9 @@ DRAFT = [
     ("--draft-top-k", "", "word", "tokens tried after each stage, as 4,3,2,2"),
     ("--draft-candidates", "", "word", "continuations verified per round"),
 ]
+SHAPES = ["xs-2.1-nvfp4", "xs-2.1-bf16", "xs-2.1-int4", "xs-2.1-mlx-4bit", "xs-2.1-mlx-nvfp4", "xs.2-nvfp4", "xs.2-fp8",
+          "s-2.1-nvfp4", "s-2.1-nvfp4-0761412", "m.1-nvfp4", "xs-2.1-dflash", "s-2.1-dflash", "granite-3.0-8b",
+          "granite-3.0-8b-accelerator"]
 MACHINE = [
     ("--threads", "", "word", "threads"),
     ("--prefill-chunk", "", "word", "prompt tokens per forward"),
@@ -70,6 +73,12 @@ COMMANDS = {
     "list": ("loadable models and drafters", "folder", JSON),
     "verify": ("prove that drafting changes nothing", "", MODEL + DRAFT + MACHINE + [
         ("--quick", "", "", "fewer settings and shorter runs")]),
+    "synth": ("random weights in a published shape and format", "", [
+        ("--shape", "", SHAPES, "what to make"),
+        ("--layers", "", "word", "only the first layers"),
+        ("--out", "", "folder", "folder to make"),
+        ("--seed", "", "word", "seed of the weights"),
+        ("--sparse", "", "", "headers and vectors, matrices as holes")]),
     "info": ("version, processor, instruction sets, memory", "", JSON + [
         ("--measure", "", "", "measure the read bandwidth")]),
 }

@@ -31,6 +31,7 @@ constexpr Command kCommands[] = {
     {"inspect", "What a model folder holds, and what it can pair with", add_inspect},
     {"list", "Every model and drafter in folders and the local cache", add_list},
     {"verify", "Prove on this machine that drafting changes nothing", add_verify},
+    {"synth", "Random weights in a published shape and format", add_synth},
     {"info", "Version, processor, instruction sets, memory", add_info},
 };
 

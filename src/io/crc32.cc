@@ -31,8 +31,8 @@ constexpr std::array<Table, kSlices> kTables = make_tables();
 
 }  // namespace
 
-uint32_t crc32(std::span<const std::byte> bytes) {
-  uint32_t crc = 0xFFFFFFFFU;
+uint32_t crc32(std::span<const std::byte> bytes, uint32_t before) {
+  uint32_t crc = ~before;
   size_t at = 0;
   for (; bytes.size() - at >= kSlices; at += kSlices) {
     const uint64_t word = little_endian<uint64_t>(bytes, at) ^ crc;

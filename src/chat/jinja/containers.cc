@@ -150,7 +150,7 @@ bool contains(Runtime& rt, const Value& container, const Value& item) {
       fail_type("'in <string>' requires a string as left operand, found " + type_name(item));
     }
     rt.scanned(container.str->size);
-    return container.text().find(item.text()) != std::string_view::npos;
+    return find_text(container.text(), item.text()) != std::string_view::npos;
   }
   if (container.is(Kind::kDict)) return find(rt, *container.dict, item) != nullptr;
   if (container.is(Kind::kView) && container.view->part == View::Part::kKeys)

@@ -94,7 +94,7 @@ Value int_filter(Runtime& rt, const Arguments& args) {
     return std::isnan(v.real) ? fallback : rt.whole(BigInt::from_double_trunc(v.real));
   }
   if (!v.is_str()) return fallback;
-  rt.scanned(v.str->size);
+  rt.scanned(8 * v.str->size);
   if (const auto whole = parse_whole(v.text(), bound.whole(1, 10))) return rt.whole(*whole);
   const auto real = parse_float(v.text());
   return real && std::isfinite(*real) ? rt.whole(BigInt::from_double_trunc(*real)) : fallback;
@@ -106,7 +106,7 @@ Value float_filter(Runtime& rt, const Arguments& args) {
   if (v.is_undefined()) fail_undefined(v);
   if (v.is_number()) return Value::of(to_real(v));
   if (v.is_str()) {
-    rt.scanned(v.str->size);
+    rt.scanned(8 * v.str->size);
     if (const auto real = parse_float(v.text())) return Value::of(*real);
   }
   return bound.get(0) == nullptr ? Value::of(0.0) : *bound.get(0);

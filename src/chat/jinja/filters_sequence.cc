@@ -219,7 +219,10 @@ Value sum(Runtime& rt, const Arguments& args) {
   Value total = bound.get(1) == nullptr ? Value::of(int64_t{0}) : *bound.get(1);
   if (total.is_str()) fail_type("sum cannot add texts");
   Iter* items = iterate(rt, subject(args));
-  for (Value item; items->next(rt, &item);) total = add(rt, total, path.of(rt, item));
+  for (Value item; items->next(rt, &item);) {
+    rt.tick();
+    total = add(rt, total, path.of(rt, item));
+  }
   return total;
 }
 

@@ -99,30 +99,30 @@ Value affix(Runtime& rt, const Value& self, const Arguments& args) {
   return Value::of(false);
 }
 
-int64_t find_text(Runtime& rt, const Value& self, const Arguments& args, const char* name,
-                  bool from_right) {
+int64_t place_of(Runtime& rt, const Value& self, const Arguments& args, const char* name,
+                 bool from_right) {
   plain_arguments(name, args, 1, 3);
   const std::string_view wanted = text_argument(args.positional[0], "the text to find");
   const auto part = window(rt, self, args);
   if (!part) return -1;
-  const size_t at = from_right ? part->text.rfind(wanted) : part->text.find(wanted);
+  const size_t at = from_right ? rfind_text(part->text, wanted) : find_text(part->text, wanted);
   if (at == std::string_view::npos) return -1;
   return part->first + static_cast<int64_t>(count_code_points(part->text.substr(0, at)));
 }
 
 Value find_method(Runtime& rt, const Value& self, const Arguments& args) {
-  return Value::of(find_text(rt, self, args, "find", false));
+  return Value::of(place_of(rt, self, args, "find", false));
 }
 Value rfind_method(Runtime& rt, const Value& self, const Arguments& args) {
-  return Value::of(find_text(rt, self, args, "rfind", true));
+  return Value::of(place_of(rt, self, args, "rfind", true));
 }
 Value index_method(Runtime& rt, const Value& self, const Arguments& args) {
-  const int64_t at = find_text(rt, self, args, "index", false);
+  const int64_t at = place_of(rt, self, args, "index", false);
   if (at < 0) fail("substring not found");
   return Value::of(at);
 }
 Value rindex_method(Runtime& rt, const Value& self, const Arguments& args) {
-  const int64_t at = find_text(rt, self, args, "rindex", true);
+  const int64_t at = place_of(rt, self, args, "rindex", true);
   if (at < 0) fail("substring not found");
   return Value::of(at);
 }
@@ -134,8 +134,8 @@ Value count_method(Runtime& rt, const Value& self, const Arguments& args) {
   if (!part) return Value::of(int64_t{0});
   if (wanted.empty()) return Value::of(static_cast<int64_t>(count_code_points(part->text)) + 1);
   int64_t count = 0;
-  for (size_t at = part->text.find(wanted); at != std::string_view::npos;
-       at = part->text.find(wanted, at + wanted.size()))
+  for (size_t at = 0; (at = find_text(part->text, wanted, at)) != std::string_view::npos;
+       at += wanted.size())
     ++count;
   return Value::of(count);
 }
@@ -274,7 +274,7 @@ Value partition(Runtime& rt, const Value& self, const Arguments& args) {
   if (separator.empty()) fail("empty separator");
   const std::string_view text = self.text();
   rt.scanned(text.size());
-  const size_t at = FromRight ? text.rfind(separator) : text.find(separator);
+  const size_t at = FromRight ? rfind_text(text, separator) : find_text(text, separator);
   std::string_view parts[3] = {text, "", ""};
   if (at != std::string_view::npos) {
     parts[0] = text.substr(0, at);

@@ -417,7 +417,7 @@ std::vector<std::string_view> split(std::string_view text,
   std::vector<std::string_view> out;
   if (!from_right) {
     while (max < 0 || static_cast<int64_t>(out.size()) < max) {
-      const size_t at = text.find(*separator);
+      const size_t at = find_text(text, *separator);
       if (at == std::string_view::npos) break;
       out.push_back(text.substr(0, at));
       text.remove_prefix(at + separator->size());
@@ -426,7 +426,7 @@ std::vector<std::string_view> split(std::string_view text,
     return out;
   }
   while (max < 0 || static_cast<int64_t>(out.size()) < max) {
-    const size_t at = text.rfind(*separator);
+    const size_t at = rfind_text(text, *separator);
     if (at == std::string_view::npos) break;
     out.push_back(text.substr(at + separator->size()));
     text = text.substr(0, at);
@@ -472,7 +472,7 @@ std::string replace(std::string_view text, std::string_view from, std::string_vi
     return out;
   }
   while (max != 0) {
-    const size_t at = text.find(from);
+    const size_t at = find_text(text, from);
     if (at == std::string_view::npos) break;
     put(text.substr(0, at));
     put(to);

@@ -43,6 +43,11 @@ std::string casefold(std::string_view text);
 std::string_view strip(std::string_view text, std::optional<std::string_view> chars, bool left,
                        bool right);
 
+// Where `wanted` first stands at or behind `from`, and where it last stands; npos when nowhere.
+// Time grows with the sum of both lengths, never with their product.
+size_t find_text(std::string_view text, std::string_view wanted, size_t from = 0);
+size_t rfind_text(std::string_view text, std::string_view wanted);
+
 // str.split / rsplit; max < 0 = no limit. Without separator: runs of white space; a separator is
 // not empty.
 std::vector<std::string_view> split(std::string_view text,

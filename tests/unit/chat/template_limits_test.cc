@@ -47,6 +47,22 @@ TEST(TemplateLimits, LoopsThatGrowTheirOwnInputEnd) {
       "t.jinja:1");
 }
 
+TEST(TemplateLimits, SearchesAmongNearMatchesEnd) {
+  for (const std::string body : {"wanted in s", "s.rfind(wanted)", "s|replace(wanted, '')"})
+    expect_stopped(
+        "{% set s = 'a' * 1000000 %}{% set wanted = 'a' * 400000 ~ 'b' %}"
+        "{% for a in range(99999) %}{% set x = " +
+            body + " %}{% endfor %}",
+        "t.jinja:1: the template");
+}
+
+TEST(TemplateLimits, SummingLongListsOftenEnds) {
+  expect_stopped(
+      "{% set l = range(90000) | list %}{% for a in range(99999) %}{% set x = l | sum %}{% endfor "
+      "%}",
+      "does not end");
+}
+
 TEST(TemplateLimits, EndlessRecursionEnds) {
   expect_stopped("{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}", "nests too deep");
   expect_stopped("{% macro m(x) %}{{ m(x ~ 'a') ~ m(x) }}{% endmacro %}{{ m('') }}",

@@ -106,6 +106,12 @@ def read_safetensors(path):
     return json.loads(data[8:8 + size]), data[8 + size:]
 
 
+def read_safetensors_header(path):
+    """The header of a file of any size."""
+    with open(path, "rb") as file:
+        return json.loads(file.read(struct.unpack("<Q", file.read(8))[0]))
+
+
 def write_safetensors(path, header, data):
     text = (header if isinstance(header, str) else json.dumps(header)).encode()
     path.write_bytes(struct.pack("<Q", len(text)) + text + data)

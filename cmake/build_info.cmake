@@ -20,6 +20,7 @@ endif()
 
 string(TOUPPER "${CMAKE_BUILD_TYPE}" build_type)
 string(STRIP "${CMAKE_BUILD_TYPE} ${CMAKE_CXX_FLAGS} ${CMAKE_CXX_FLAGS_${build_type}}" flags)
+string(REGEX REPLACE " +" " " flags "${flags}")
 if(SPINDRIFT_SANITIZE)
   string(APPEND flags " -fsanitize=${SPINDRIFT_SANITIZE}")
 endif()

@@ -17,23 +17,25 @@ FOLDER = ROOT / "completions"
 
 FOLDER_FLAG = [("--model", "-m", "folder", "model folder or org/name in the local cache")]
 MODEL = FOLDER_FLAG + [("--rope-derived", "", "", "derive the YaRN multiplier")]
-DRAFT = [
+DRAFTER = [
     ("--draft-model", "", "folder", "drafter folder or org/name in the local cache"),
     ("--draft-kind", "", ["auto", "dflash", "mlp_speculator", "none"], "kind of drafter"),
-    ("--draft-tokens", "", "word", "tokens drafted on a path: auto or a number"),
     ("--draft-top-k", "", "word", "tokens tried after each stage, as 4,3,2,2"),
     ("--draft-candidates", "", "word", "continuations verified per round"),
 ]
+DRAFT = DRAFTER + [("--draft-tokens", "", "word", "tokens drafted on a path: auto or a number")]
 SHAPES = ["xs-2.1-nvfp4", "xs-2.1-bf16", "xs-2.1-int4", "xs-2.1-mlx-4bit", "xs-2.1-mlx-nvfp4", "xs.2-nvfp4", "xs.2-fp8",
           "s-2.1-nvfp4", "s-2.1-nvfp4-0761412", "m.1-nvfp4", "xs-2.1-dflash", "s-2.1-dflash", "granite-3.0-8b",
           "granite-3.0-8b-accelerator"]
-MACHINE = [
+LOAD = [
     ("--threads", "", "word", "threads"),
-    ("--prefill-chunk", "", "word", "prompt tokens per forward"),
     ("--kv-dtype", "", ["f32", "bf16"], "how keys and values are kept"),
+    ("--lock", "", "", "keep the weights in memory"),
+]
+PREFILL = [("--prefill-chunk", "", "word", "prompt tokens per forward")]
+MACHINE = LOAD + PREFILL + [
     ("--ctx", "", "word", "context limit"),
     ("--memory-limit", "", "word", "most bytes for keys and values"),
-    ("--lock", "", "", "keep the weights in memory"),
 ]
 SAMPLING = [
     ("--max-tokens", "-n", "word", "most tokens to generate"),
@@ -61,7 +63,7 @@ COMMANDS = {
         ("--prompt-ids", "", "word", "token ids or @FILE"), ("--raw", "", "", "no chat template"),
         *FILES]),
     "chat": ("a conversation at the terminal", "", TALK + MESSAGES + FILES),
-    "logits": ("logits of given ids as a NumPy file", "", MODEL + MACHINE + [
+    "logits": ("logits of given ids as a NumPy file", "", MODEL + LOAD + PREFILL + [
         ("--prompt-ids", "", "word", "token ids or @FILE"), ("--out", "", "file", "NumPy file to write")]),
     "tokenize": ("text to token ids and back", "", FOLDER_FLAG + [
         ("--prompt", "-p", "word", "text"), ("--file", "", "file", "file with the text"),
@@ -71,7 +73,7 @@ COMMANDS = {
         ("--no-generation-prompt", "", "", "end after the last message"), ("--set", "", "word", "NAME=JSON for the template")]),
     "inspect": ("what a model folder holds", "folder", [("--check", "", "", "read every block scale"), *JSON]),
     "list": ("loadable models and drafters", "folder", JSON),
-    "verify": ("prove that drafting changes nothing", "", MODEL + DRAFT + MACHINE + [
+    "verify": ("prove that drafting changes nothing", "", MODEL + DRAFTER + LOAD + [
         ("--quick", "", "", "fewer settings and shorter runs")]),
     "synth": ("random weights in a published shape and format", "", [
         ("--shape", "", SHAPES, "what to make"),

@@ -144,6 +144,8 @@ std::vector<std::string> find_partners(const Inspection& model) {
   return {names.begin(), names.end()};
 }
 
+std::string hub_cache_folder() { return hub_cache_dir().string(); }
+
 Result<std::vector<CatalogEntry>> list_models(const std::vector<std::string>& folders) {
   std::vector<ModelCandidate> candidates;
   for (const std::string& folder : folders) {

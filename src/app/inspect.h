@@ -63,6 +63,9 @@ struct CatalogEntry {
   bool loadable() const { return problem.empty(); }
 };
 
+// Where list_models() looks besides.
+std::string hub_cache_folder();
+
 // Every model folder in `folders` and the local hub cache, names ascending, each folder once.
 // kUsage when one of `folders` is none.
 Result<std::vector<CatalogEntry>> list_models(const std::vector<std::string>& folders);

@@ -38,12 +38,13 @@ struct Flags {
 };
 
 constexpr const char* kHelp =
-    "/reset            forget the conversation\n"
-    "/system [TEXT]    set the system text (and forget the conversation), or clear it\n"
-    "/think [on|off]   ask for reasoning, or for none; alone: the model's default\n"
-    "/stats            figures of the last answer\n"
-    "/save FILE        write the conversation as JSON (generate --messages reads it)\n"
-    "/quit             leave (Ctrl-D too); Ctrl-C stops an answer\n";
+    "  /reset            forget the conversation\n"
+    "  /system [TEXT]    set the system text (and forget the conversation), or clear it\n"
+    "  /think [on|off]   ask for reasoning, or for none; alone: the model's default\n"
+    "  /stats            figures of the last answer\n"
+    "  /save FILE        write the conversation as JSON (generate --messages reads it)\n"
+    "  /help             this list\n"
+    "  /quit             leave (Ctrl-D too); Ctrl-C stops an answer\n";
 
 // What flags name, opened and read.
 struct Inputs {
@@ -124,9 +125,12 @@ class Chat {
     if (name == "/quit" || name == "/exit") return false;
     if (name == "/reset") {
       reset();
+      say("conversation forgotten");
     } else if (name == "/system") {
       system_ = rest.empty() ? std::nullopt : std::optional(rest);
       reset();
+      say(system_ ? "system text set, conversation forgotten"
+                  : "no system text, conversation forgotten");
     } else if (name == "/think") {
       if (rest == "on" || rest == "off")
         think_ = rest == "on";
@@ -236,6 +240,8 @@ int run(const Flags& flags) {
   Chat chat(assembly, flags, width.value(), inputs.value());
   const InterruptScope scope;
   LineReader lines;
+  if (!flags.quiet && lines.interactive())
+    std::fputs("/help lists what can be typed besides questions; Ctrl-D leaves\n", stderr);
   while (const auto text = lines.next("> ")) {
     if (!chat.line(*text)) break;
   }
@@ -248,24 +254,26 @@ Run add_chat(CLI::App& app) {
   auto flags = std::make_shared<Flags>();
   add_model_flag(app, flags->model);
   add_draft_flags(app, flags->model);
-  app.add_option("--system", flags->system, "System text");
+  app.add_option("--system", flags->system, "System text")->group("Prompt");
   app.add_option("--messages", flags->messages, "A conversation to continue, as /save writes it")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->group("Prompt");
   app.add_option("--tools", flags->tools, "Tools: JSON array as in OpenAI's API")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->group("Prompt");
   add_think_flags(app, flags->think);
   add_sampling_flags(app, flags->sampling);
   add_machine_flags(app, flags->machine);
   add_color_flag(app, flags->color);
-  app.add_option("--ledger", flags->ledger, "Write a line a token: index, id, hash of its logits")
+  app.add_option("--ledger", flags->ledger, "Write a line per token: index, id, hash of its logits")
       ->type_name("FILE")
       ->group("Output");
-  app.add_option("--trace", flags->trace, "Write a JSON line a round")
+  app.add_option("--trace", flags->trace, "Write a JSON line per round")
       ->type_name("FILE")
       ->group("Output");
   app.add_flag("--quiet", flags->quiet, "No progress or warnings")->group("Output");
   app.footer(std::string("At the prompt:\n") + kHelp +
-             "Example:\n  spindrift chat -m MODEL --draft-model DRAFTER");
+             "\nExample:\n  spindrift chat -m MODEL --draft-model DRAFTER");
   return [flags] { return run(*flags); };
 }
 

@@ -164,7 +164,8 @@ Run add_generate(CLI::App& app) {
   };
   prompt("-p,--prompt", flags->prompt, "The user's text");
   prompt("--prompt-file", flags->prompt_file, "File with the user's text")->type_name("FILE");
-  prompt("--prompt-ids", flags->prompt_ids, "Token ids, taken as they are: \"2,31,7\" or @FILE");
+  prompt("--prompt-ids", flags->prompt_ids, "Token ids, taken as they are: \"2,31,7\" or @FILE")
+      ->type_name("IDS");
   prompt("--messages", flags->messages, "A whole conversation: JSON array as in OpenAI's API")
       ->type_name("FILE");
   prompt("--tools", flags->tools, "Tools: JSON array as in OpenAI's API")->type_name("FILE");
@@ -176,10 +177,10 @@ Run add_generate(CLI::App& app) {
   add_machine_flags(app, flags->machine);
   app.add_flag("--json", flags->json, "Print one JSON object at the end instead of streaming")
       ->group("Output");
-  app.add_option("--ledger", flags->ledger, "Write a line a token: index, id, hash of its logits")
+  app.add_option("--ledger", flags->ledger, "Write a line per token: index, id, hash of its logits")
       ->type_name("FILE")
       ->group("Output");
-  app.add_option("--trace", flags->trace, "Write a JSON line a round")
+  app.add_option("--trace", flags->trace, "Write a JSON line per round")
       ->type_name("FILE")
       ->group("Output");
   add_color_flag(app, flags->color);

@@ -80,13 +80,13 @@ std::string line(std::string_view label, std::string_view text) {
 }
 
 std::string weights_text(const Inspection& found) {
-  const char* per = found.role == ModelRole::kTarget ? "read a token" : "read a draft";
-  std::string out = fmt::format("\n{:<16} {:<8} {:>8} {:>12} {:>14}\n", "weights", "format",
+  const char* per = found.role == ModelRole::kTarget ? "read per token" : "read per draft";
+  std::string out = fmt::format("\n{:<16} {:<8} {:>8} {:>12} {:>15}\n", "weights", "format",
                                 "tensors", "bytes", per);
   for (const ModuleGroup& group : found.groups)
-    out += fmt::format("{:<16} {:<8} {:>8} {:>12} {:>14}\n", group.module, group.format,
+    out += fmt::format("{:<16} {:<8} {:>8} {:>12} {:>15}\n", group.module, group.format,
                        group.tensors, bytes_text(group.bytes), bytes_text(group.bytes_per_token));
-  out += fmt::format("{:<16} {:<8} {:>8} {:>12} {:>14}\n\n", "all", "", found.tensors,
+  out += fmt::format("{:<16} {:<8} {:>8} {:>12} {:>15}\n\n", "all", "", found.tensors,
                      bytes_text(found.bytes), bytes_text(found.bytes_per_token));
   return out;
 }
@@ -122,7 +122,7 @@ std::string report_text(const Inspection& found, const std::vector<std::string>&
     out += line("chat template", found.chat_template ? "yes" : "none");
     out += line("generation", generation_text(found.defaults));
   }
-  if (partners.empty()) out += line("pairs with", "nothing beside it or in the hub cache");
+  if (partners.empty()) out += line("pairs with", "nothing beside it or in the local cache");
   for (const std::string& partner : partners) out += line("pairs with", partner);
   if (checked) out += line("block scales", "all read");
   for (const std::string& warning : found.warnings) out += line("warning", warning);
@@ -153,7 +153,7 @@ Run add_inspect(CLI::App& app) {
   app.add_flag("--json", flags->json, "One JSON object");
   app.footer(
       "Reads configs and headers, no weights (but for --check). Exit code 3 when it would not "
-      "load.\n"
+      "load.\n\n"
       "Examples:\n"
       "  spindrift inspect models/laguna-tiny-nvfp4\n"
       "  spindrift inspect --check --json poolside/Laguna-XS-2.1-NVFP4");

@@ -102,6 +102,8 @@ LineReader::LineReader() {
 }
 LineReader::~LineReader() = default;
 
+bool LineReader::interactive() const { return terminal_ != nullptr; }
+
 std::optional<std::string> LineReader::next(const char* prompt) {
   std::string text;
   if (terminal_ == nullptr) {

@@ -18,6 +18,8 @@ class LineReader {
   // The next line without its newline; nullopt at the end of input. Ctrl-C at the prompt gives an
   // empty line.
   std::optional<std::string> next(const char* prompt);
+  // Whether lines are typed at a terminal.
+  bool interactive() const;
 
  private:
   struct Terminal;

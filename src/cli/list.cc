@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -51,7 +52,7 @@ std::string report_text(const std::vector<CatalogEntry>& entries) {
     for (const std::string& pair : entry.pairs) out += fmt::format("    pairs with {}\n", pair);
     if (!entry.loadable()) out += fmt::format("    does not load: {}\n", entry.problem);
   }
-  return out.empty() ? "no model folders\n" : out;
+  return out;
 }
 
 int run(const Flags& flags) {
@@ -59,6 +60,9 @@ int run(const Flags& flags) {
   if (!entries.ok()) return fail(entries.error());
   Terminal out(ColorMode::kNever);
   out.write(flags.json ? report_json(entries.value()) : report_text(entries.value()));
+  if (entries.value().empty())
+    std::fprintf(stderr, "no models in %s%s\n", flags.folders.empty() ? "" : "these folders or in ",
+                 hub_cache_folder().c_str());
   return written(out);
 }
 
@@ -66,12 +70,13 @@ int run(const Flags& flags) {
 
 Run add_list(CLI::App& app) {
   auto flags = std::make_shared<Flags>();
-  app.add_option("folder", flags->folders, "Folders to look in, besides the hub cache")
+  app.add_option("folder", flags->folders,
+                 "Folders to search, besides the local Hugging Face cache")
       ->type_name("FOLDER");
   app.add_flag("--json", flags->json, "One JSON object");
   app.footer(
       "Lists every model and drafter, which pair, and why a folder would not load. Reads no "
-      "weights.\n"
+      "weights.\n\n"
       "Example:\n  spindrift list models");
   return [flags] { return run(*flags); };
 }

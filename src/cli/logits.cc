@@ -36,10 +36,14 @@ int run(const Flags& flags) {
 Run add_logits(CLI::App& app) {
   auto flags = std::make_shared<Flags>();
   add_model_flag(app, flags->model);
-  app.add_option("--prompt-ids", flags->ids, "Token ids: \"2,31,7\" or @FILE")->required();
+  app.add_option("--prompt-ids", flags->ids, "Token ids: \"2,31,7\" or @FILE")
+      ->required()
+      ->type_name("IDS");
   app.add_option("--out", flags->out, "NumPy file to write: float32 [tokens, vocabulary]")
-      ->required();
-  add_machine_flags(app, flags->machine);
+      ->required()
+      ->type_name("FILE");
+  add_load_flags(app, flags->machine);
+  add_prefill_flag(app, flags->machine);
   app.footer("Example:\n  spindrift logits -m MODEL --prompt-ids 2,97,414 --out logits.npy");
   return [flags] { return run(*flags); };
 }

@@ -10,6 +10,7 @@
 
 #include "cli/commands.h"
 #include "cli/exit_code.h"
+#include "cli/help.h"
 #include "cli/interrupt.h"
 #include "core/build_info.h"
 
@@ -50,8 +51,11 @@ const char* unknown_command(int argc, char** argv) {
 
 int run(int argc, char** argv) {
   CLI::App app{
-      "Runs Laguna and Granite models on the CPU. Drafters change the speed, never a token."};
+      "Runs Laguna, Granite, GPTBigCode and Llama models on the CPU. A drafter changes the speed, "
+      "never a token"};
   app.name("spindrift");
+  app.formatter(help_formatter());
+  app.set_help_flag("-h,--help", "Print this help");
   app.set_version_flag("--version", version_line(), "Print version and commit");
   app.require_subcommand(1);
   Run chosen;
@@ -60,9 +64,10 @@ int run(int argc, char** argv) {
     const Run action = command.add(*sub);
     sub->callback([&chosen, action] { chosen = action; });
   }
+  app.footer("spindrift COMMAND --help says more about each.");
   if (const char* name = unknown_command(argc, argv))
     return fail({ErrorCode::kUsage, fmt::format("expected a command, found `{}`", name),
-                 "spindrift --help lists them"});
+                 "see spindrift --help"});
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& asked) {  // --help, --version
@@ -71,7 +76,7 @@ int run(int argc, char** argv) {
     std::string hint = "spindrift --help";
     if (!app.get_subcommands().empty())
       hint = fmt::format("spindrift {} --help", app.get_subcommands().front()->get_name());
-    return fail({ErrorCode::kUsage, error.what(), "see " + hint});
+    return fail({ErrorCode::kUsage, usage_message(app, error), "see " + hint});
   }
   return chosen();
 }

@@ -5,9 +5,9 @@
 #include <CLI/CLI.hpp>
 #include <charconv>
 #include <cstdio>
-#include <map>
 #include <memory>
 
+#include "cli/checks.h"
 #include "cli/exit_code.h"
 
 namespace spindrift::cli {
@@ -17,16 +17,6 @@ constexpr size_t kMaxTextBytes = size_t{256} << 20;
 
 Error usage(std::string message) { return {ErrorCode::kUsage, std::move(message)}; }
 
-// The library's own conversion lets a seed wrap around.
-const CLI::Validator kSeed(
-    [](const std::string& text) -> std::string {
-      uint64_t seed = 0;
-      const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), seed);
-      if (error == std::errc{} && end == text.data() + text.size()) return {};
-      return "expected a whole number from 0 to 18446744073709551615, found `" + text + "`";
-    },
-    "UINT64");
-
 struct CloseFile {
   void operator()(std::FILE* file) const {
     if (file != stdin) std::fclose(file);
@@ -35,52 +25,65 @@ struct CloseFile {
 
 }  // namespace
 
-void add_machine_flags(CLI::App& app, MachineFlags& flags) {
+void add_load_flags(CLI::App& app, MachineFlags& flags) {
   app.add_option("--threads", flags.threads,
                  "Threads (default: physical cores this process may use)")
-      ->check(CLI::Range(1, 1024))
+      ->check(whole_number(1, 1024))
       ->group("Machine");
-  app.add_option("--prefill-chunk", flags.prefill_chunk, "Prompt tokens in one forward")
-      ->check(CLI::Range(int64_t{1}, int64_t{1} << 20))
+  app.add_option("--kv-dtype", flags.kv_dtype, "How keys and values are kept")
+      ->type_name("f32|bf16")
+      ->check(one_of({"f32", "bf16"}))
       ->capture_default_str()
       ->group("Machine");
-  app.add_option("--kv-dtype", flags.kv_dtype, "How keys and values are kept: f32 or bf16")
-      ->check(CLI::IsMember({"f32", "bf16"}))
-      ->capture_default_str()
-      ->group("Machine");
-  app.add_option("--ctx", flags.context, "Context limit in tokens (default: the model's)")
-      ->check(CLI::Range(int64_t{1}, int64_t{1} << 40))
-      ->group("Machine");
-  app.add_option("--memory-limit", flags.memory_limit,
-                 "Bytes for keys, values and draft context (suffixes K, M, G)")
-      ->transform(CLI::AsSizeValue(false))
-      ->group("Machine");
-  app.add_flag("--lock", flags.lock, "Keep the weights in memory")->group("Machine");
+  app.add_flag("--lock", flags.lock, "Keep the weights in memory (mlock)")->group("Machine");
   app.add_flag("--rope-derived", flags.rope_derived,
                "Use YaRN's derived multiplier instead of the config's attention_factor")
       ->group("Model");
 }
 
+void add_prefill_flag(CLI::App& app, MachineFlags& flags) {
+  app.add_option("--prefill-chunk", flags.prefill_chunk, "Prompt tokens in one forward")
+      ->check(whole_number(1, int64_t{1} << 20))
+      ->capture_default_str()
+      ->group("Machine");
+}
+
+void add_machine_flags(CLI::App& app, MachineFlags& flags) {
+  add_load_flags(app, flags);
+  add_prefill_flag(app, flags);
+  app.add_option("--ctx", flags.context, "Context limit in tokens (default: the model's)")
+      ->check(whole_number(1, int64_t{1} << 40))
+      ->group("Machine");
+  app.add_option("--memory-limit", flags.memory_limit,
+                 "Keys, values and draft context at most, as 512M or 4G (default: no limit)")
+      ->type_name("BYTES")
+      ->transform(byte_count())
+      ->group("Machine");
+}
+
 void add_model_flag(CLI::App& app, ModelFlags& flags) {
   app.add_option("-m,--model", flags.model,
-                 "Target: a folder, or org/name[@revision] in the local Hugging Face cache")
+                 "Target: a folder, or an org/name[@revision] in the local cache")
       ->required()
       ->type_name("MODEL")
       ->group("Model");
 }
 
-void add_draft_flags(CLI::App& app, ModelFlags& flags) {
-  app.add_option("--draft-model", flags.draft_model, "Drafter: a folder or a cached id")
+namespace {
+
+void add_drafter_flag(CLI::App& app, ModelFlags& flags) {
+  app.add_option("--draft-model", flags.draft_model, "Drafter: the same")
       ->type_name("MODEL")
       ->group("Model");
-  app.add_option("--draft-kind", flags.draft_kind, "auto, dflash, mlp_speculator or none")
-      ->check(CLI::IsMember({"auto", "dflash", "mlp_speculator", "none"}))
+  app.add_option("--draft-kind", flags.draft_kind,
+                 "auto, dflash, mlp_speculator, or none: --draft-model is not loaded")
+      ->type_name("KIND")
+      ->check(one_of({"auto", "dflash", "mlp_speculator", "none"}))
       ->capture_default_str()
       ->group("Model");
-  app.add_option("--draft-tokens", flags.draft_tokens,
-                 "Draft tokens on a path: auto (the default) or a count")
-      ->type_name("auto|N")
-      ->group("Model");
+}
+
+void add_tree_flags(CLI::App& app, ModelFlags& flags) {
   app.add_option("--draft-top-k", flags.draft_options.top_k,
                  "mlp_speculator: a tree of the tokens tried after each stage, as 4,3,2,2")
       ->type_name("K,K,..")
@@ -88,9 +91,25 @@ void add_draft_flags(CLI::App& app, ModelFlags& flags) {
       ->allow_extra_args(false)
       ->group("Model");
   app.add_option("--draft-candidates", flags.draft_options.candidates,
-                 "mlp_speculator: continuations verified a round; 1 = a chain")
+                 "mlp_speculator: continuations verified per round; 1 = a chain")
       ->type_name("N")
       ->group("Model");
+}
+
+}  // namespace
+
+void add_draft_flags(CLI::App& app, ModelFlags& flags) {
+  add_drafter_flag(app, flags);
+  app.add_option("--draft-tokens", flags.draft_tokens,
+                 "Draft tokens per round, in a tree per path: auto or a count (default: auto)")
+      ->type_name("auto|N")
+      ->group("Model");
+  add_tree_flags(app, flags);
+}
+
+void add_drafter_flags(CLI::App& app, ModelFlags& flags) {
+  add_drafter_flag(app, flags);
+  add_tree_flags(app, flags);
 }
 
 void add_sampling_flags(CLI::App& app, SamplingFlags& flags) {
@@ -98,18 +117,18 @@ void add_sampling_flags(CLI::App& app, SamplingFlags& flags) {
     return app.add_option(name, target, help)->group("Sampling");
   };
   add("-n,--max-tokens", flags.max_new_tokens,
-      "New tokens at most (default: the model's own limit)")
-      ->check(CLI::Range(int64_t{0}, int64_t{1} << 40));
-  add("--temp", flags.temperature, "Temperature; 0 = greedy")->check(CLI::Range(0.0, 100.0));
+      "New tokens at most (default: what generation_config.json says, else the context)")
+      ->check(whole_number(0, int64_t{1} << 40));
+  add("--temp", flags.temperature, "Temperature; 0 = greedy")->check(real_number(0, 100));
   add("--top-k", flags.top_k, "Keep the k likeliest tokens; 0 = off")
-      ->check(CLI::Range(0, 1 << 30));
+      ->check(whole_number(0, 1 << 30));
   add("--top-p", flags.top_p, "Keep the likeliest tokens that hold this mass")
-      ->check(CLI::Range(0.0, 1.0));
+      ->check(real_number(0, 1));
   add("--min-p", flags.min_p, "Drop tokens below this share of the likeliest")
-      ->check(CLI::Range(0.0, 1.0));
+      ->check(real_number(0, 1));
   add("--repeat-penalty", flags.repeat_penalty, "Penalty on tokens already in the text; 1 = off")
-      ->check(CLI::PositiveNumber);
-  add("--seed", flags.seed, "Seed of the sampling noise (default 0)")->check(kSeed);
+      ->check(positive_number());
+  add("--seed", flags.seed, "Seed of the sampling noise (default 0)")->check(seed_number());
   add("--stop", flags.stop, "Stop before this text; may be given several times")
       ->allow_extra_args(false);
   app.add_flag("--ignore-eos", flags.ignore_eos, "Stop ids may be produced and do not stop")
@@ -124,15 +143,22 @@ std::optional<bool> ThinkFlags::value() const {
 
 void add_think_flags(CLI::App& app, ThinkFlags& flags) {
   auto* think = app.add_flag("--think", flags.think, "Ask the template for reasoning");
-  app.add_flag("--no-think", flags.no_think, "Ask the template for none")->excludes(think);
+  think->group("Prompt");
+  app.add_flag("--no-think", flags.no_think, "Ask the template for an answer without reasoning")
+      ->excludes(think)
+      ->group("Prompt");
 }
 
 void add_color_flag(CLI::App& app, ColorMode& color) {
-  app.add_option("--color", color, "auto, always or never")
-      ->transform(
-          CLI::CheckedTransformer(std::map<std::string, ColorMode>{{"auto", ColorMode::kAuto},
-                                                                   {"always", ColorMode::kAlways},
-                                                                   {"never", ColorMode::kNever}}))
+  const auto set = [&color](const std::string& when) {
+    color = when == "always"  ? ColorMode::kAlways
+            : when == "never" ? ColorMode::kNever
+                              : ColorMode::kAuto;
+  };
+  app.add_option_function<std::string>("--color", set,
+                                       "Shade accepted draft tokens and reasoning (default: auto)")
+      ->type_name("auto|always|never")
+      ->check(one_of({"auto", "always", "never"}))
       ->group("Output");
 }
 

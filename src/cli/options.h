@@ -33,7 +33,10 @@ struct MachineFlags {
   bool lock = false;
   bool rope_derived = false;
 };
+// All of them, or what a command uses: how a model is loaded, how a prompt is read.
 void add_machine_flags(CLI::App& app, MachineFlags& flags);
+void add_load_flags(CLI::App& app, MachineFlags& flags);
+void add_prefill_flag(CLI::App& app, MachineFlags& flags);
 
 struct ModelFlags {
   std::string model;
@@ -43,7 +46,9 @@ struct ModelFlags {
   MlpSpeculatorOptions draft_options;
 };
 void add_model_flag(CLI::App& app, ModelFlags& flags);
+// The drafter and how many tokens it drafts, or the drafter alone.
 void add_draft_flags(CLI::App& app, ModelFlags& flags);
+void add_drafter_flags(CLI::App& app, ModelFlags& flags);
 
 struct SamplingFlags {
   std::optional<int64_t> max_new_tokens;

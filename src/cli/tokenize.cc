@@ -66,10 +66,11 @@ int run(const Flags& flags) {
 Run add_tokenize(CLI::App& app) {
   auto flags = std::make_shared<Flags>();
   add_model_flag(app, flags->model);
-  app.add_option("-p,--prompt", flags->prompt, "Text");
+  app.add_option("-p,--prompt", flags->prompt, "Text")->type_name("TEXT");
   app.add_option("--file", flags->file, "File with the text")->type_name("FILE");
   add_stdin_argument(app, flags->standard_input, "Reads standard input");
-  app.add_option("--decode", flags->decode, "Ids to turn into text: \"1,2,3\" or @FILE");
+  app.add_option("--decode", flags->decode, "Ids to turn into text: \"1,2,3\" or @FILE")
+      ->type_name("IDS");
   app.add_flag("--add-bos", flags->add_bos, "Add what the tokenizer adds around a text (BOS)");
   app.add_flag("--no-special", flags->no_special, "Treat added tokens as ordinary text");
   app.footer(

@@ -58,12 +58,12 @@ int run(const Flags& flags) {
 
   Terminal out(ColorMode::kNever);
   int runs = 0, different = 0;
-  out.write(fmt::format("{:<40} {:>5} {:>10} {:>9}\n", "compared with plain decoding", "runs",
-                        "different", "accepted"));
+  out.write(fmt::format("{:<40} {:>5} {:>10} {:>14}\n", "compared with plain decoding", "runs",
+                        "different", "mean accepted"));
   for (const VerifyRow& row : rows.value()) {
     runs += row.runs;
     different += row.different;
-    out.write(fmt::format("{:<40} {:>5} {:>10} {:>9.2f}{}\n", row.setting, row.runs, row.different,
+    out.write(fmt::format("{:<40} {:>5} {:>10} {:>14.2f}{}\n", row.setting, row.runs, row.different,
                           row.mean_accepted,
                           row.different > 0 ? "  first: " + row.first_difference : ""));
   }
@@ -80,13 +80,14 @@ int run(const Flags& flags) {
 Run add_verify(CLI::App& app) {
   auto flags = std::make_shared<Flags>();
   add_model_flag(app, flags->model);
-  add_draft_flags(app, flags->model);
-  add_machine_flags(app, flags->machine);
+  add_drafter_flags(app, flags->model);
+  add_load_flags(app, flags->machine);
   app.add_flag("--quick", flags->quick, "Fewer settings and shorter runs");
   app.footer(
-      "Runs the model plainly, then with every draft width, temperature, thread count, prefill "
+      "Runs the target alone, then with every draft width, temperature, thread count, prefill "
       "chunk "
-      "and\ninstruction set, and compares ledgers. Exit code 4 on any difference.\n"
+      "and\n"
+      "instruction set, and compares ledgers. Exit code 4 on any difference.\n\n"
       "Example:\n  spindrift verify -m MODEL --draft-model DRAFTER --quick");
   return [flags] { return run(*flags); };
 }

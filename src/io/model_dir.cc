@@ -135,6 +135,24 @@ Result<fs::path> resolve_in_cache(const HubId& id, const fs::path& cache) {
                "name one of them as " + id.repository + "@REVISION, or download this one"};
 }
 
+bool has_config(const fs::path& folder) {
+  std::error_code ignored;
+  return fs::exists(folder / "config.json", ignored);
+}
+
+// Naming the folder above a model is a common slip.
+Status refuse_folder_of_models(const fs::path& folder) {
+  if (has_config(folder)) return ok_status();
+  for (const std::string& name : entries(folder)) {
+    if (!has_config(folder / name)) continue;
+    return Error{ErrorCode::kNotFound,
+                 quoted_for_message(folder.string(), 300) +
+                     ": expected a model folder, found a folder of model folders",
+                 "name one of them, for example " + (folder / name).string()};
+  }
+  return ok_status();
+}
+
 std::string environment(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;
@@ -207,7 +225,10 @@ fs::path hub_cache_dir() {
 
 Result<fs::path> resolve_model(std::string_view model, const fs::path& cache) {
   const fs::path folder(model);
-  if (is_folder(folder)) return folder;
+  if (is_folder(folder)) {
+    SPINDRIFT_TRY_STATUS(refuse_folder_of_models(folder));
+    return folder;
+  }
   const std::string shown = quoted_for_message(model, 300);
   std::error_code ignored;
   if (fs::exists(folder, ignored))

@@ -18,7 +18,7 @@ std::filesystem::path hub_cache_dir();
 // The folder that MODEL names: an existing folder, or `org/name[@revision]` in the hub cache
 // `cache`. A revision is a branch or tag that the cache knows, a commit, or a prefix of a commit
 // that fits one snapshot only; without one it is "main". Nothing is downloaded and nothing in the
-// folder is read.
+// folder is read. A folder that holds model folders and is none itself is refused.
 Result<std::filesystem::path> resolve_model(std::string_view model,
                                             const std::filesystem::path& cache);
 Result<std::filesystem::path> resolve_model(std::string_view model);  // in hub_cache_dir()

@@ -157,7 +157,8 @@ class Configs(Target):
 
     def test_a_missing_folder_and_a_folder_without_a_model(self):
         self.fails(MODEL, "generate", "-m", self.temp / "nope", "-p", "x", saying="nope")
-        self.fails(MODEL, "generate", "-m", self.temp, "-p", "x", saying="config.json")
+        (self.temp / "empty").mkdir()
+        self.fails(MODEL, "generate", "-m", self.temp / "empty", "-p", "x", saying="config.json")
 
     def test_generation_config_is_checked_too(self):
         for key, value in (("temperature", "hot"), ("temperature", -1), ("eos_token_id", "x"), ("max_new_tokens", 0)):

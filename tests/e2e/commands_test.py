@@ -259,13 +259,38 @@ class Info(Case):
         self.assertIn(object_["commit"], self.ok("--version").text)
 
     def test_every_command_has_help_with_an_example(self):
-        commands = [line.split()[0] for line in self.ok("--help").text.split("Subcommands:")[1].splitlines() if line.strip()]
+        listed = self.ok("--help").text.split("Commands:\n")[1].split("\n\n")[0]
+        commands = [line.split()[0] for line in listed.splitlines() if line.startswith("  ") and line[2] != " "]
         self.assertGreaterEqual(len(commands), 9)
         for command in commands:
             result = run(command, "--help")
             self.assertEqual(result.code, OK)
-            self.assertIn(f"spindrift {command}", result.text)
-            self.assertIn("Example", result.text)
+            self.assertIn(f"usage: spindrift {command}", result.text)
+            self.assertIn("\nExample", result.text)
+            self.assertLessEqual(max(map(len, result.text.splitlines())), 100)
+
+    def test_a_wrong_command_line_is_told_what_was_expected(self):
+        for line, saying in (
+            ((), "expected a command, found none"), (("--frob",), "unknown flag `--frob`"), (("frob",), "found `frob`"),
+            (("generate",), "generate: --model is required"), (("generate", "-m", "x", "--frob"), "unknown flag `--frob`"),
+            (("info", "extra"), "info: unknown argument `extra`"), (("generate", "--temp"), "--temp: expected a value"),
+            (("generate", "--temp", "hot"), "--temp: expected a number from 0 to 100, found `hot`"),
+            (("generate", "--threads", "1.5"), "--threads: expected a whole number from 1 to 1024, found `1.5`"),
+            (("generate", "--color", "blue"), "--color: expected auto, always or never, found `blue`"),
+            (("generate", "--memory-limit", "1Q"), "expected bytes as 4096, 512M or 1.5G, found `1Q`")):
+            with self.subTest(line=line):
+                self.assertIn("spindrift: hint: see spindrift ", self.fails(USAGE, *line, saying=saying).err)
+
+    def test_commands_take_no_flags_that_do_nothing_there(self):
+        for flag in ("--draft-tokens", "--prefill-chunk", "--ctx", "--memory-limit"):
+            self.fails(USAGE, "verify", *PAIR, "--quick", flag, 4, saying=flag)
+        for flag in ("--ctx", "--memory-limit"):
+            self.fails(USAGE, "logits", *PLAIN, "--prompt-ids", 2, "--out", self.temp / "x.npy", flag, 4, saying=flag)
+
+    def test_the_folder_above_a_model_is_told_apart(self):
+        self.copy_model(name="models/target")
+        result = self.fails(MODEL, "inspect", self.temp / "models", saying="a folder of model folders")
+        self.assertIn(str(self.temp / "models/target"), result.err)
 
 
 if __name__ == "__main__":

@@ -165,7 +165,7 @@ class Sampling(Case):
                             ("--top-p", "1.5"), ("--min-p", "2"), ("--top-k", "-1"), ("--repeat-penalty", "0"),
                             ("--repeat-penalty", "nan"), ("--seed", "-1"), ("--seed", str(2**64)), ("--seed", "1.5"),
                             ("-n", "-1"), ("-n", "many"), ("--threads", "0"), ("--prefill-chunk", "0"), ("--ctx", "0"),
-                            ("--memory-limit", "1Q"), ("--draft-tokens", "-1"), ("--draft-tokens", "all"),
+                            ("--memory-limit", "1Q"), ("--memory-limit", "-1"), ("--draft-tokens", "-1"), ("--draft-tokens", "all"),
                             ("--kv-dtype", "f16"), ("--color", "blue"), ("--draft-kind", "eagle")):
             with self.subTest(flag=flag, value=value):
                 self.fails(USAGE, "generate", *PAIR, "-p", "x", flag, value)

@@ -61,7 +61,7 @@ ConfigSummary summarise(const Config& config) {
           {"head size", std::to_string(config.head_dim)},
           {"window", std::to_string(config.window)},
           {"draft tokens", std::to_string(config.block_size - 1)},
-          {"taps after layers", taps},
+          {"tapped layers", taps},
           {"target layers", std::to_string(config.target_layers)}};
 }
 

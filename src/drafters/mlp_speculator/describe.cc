@@ -48,13 +48,13 @@ ConfigSummary summarise(const Config& config) {
   std::string top_k;
   for (const int k : config.top_k) top_k += (top_k.empty() ? "" : ", ") + std::to_string(k);
   return {{"stages", std::to_string(config.stages)},
-          {"target's width", std::to_string(config.hidden)},
-          {"inner size", std::to_string(config.inner)},
+          {"base width", std::to_string(config.hidden)},
+          {"inner width", std::to_string(config.inner)},
           {"vocabulary", std::to_string(config.vocab)},
-          {"tokens a stage", top_k},
+          {"top-k per stage", top_k},
           {"candidates", std::to_string(config.candidates)},
           {"stages tied", config.tied ? "yes" : "no"},
-          {"target's row", config.scale_input ? "normed first" : "as it is"}};
+          {"input norm", config.scale_input ? "yes" : "no"}};
 }
 
 std::vector<ModuleGroup> module_groups(WeightStore& store, const Config& config) {

@@ -33,9 +33,9 @@ ConfigSummary summarise(const Config& config) {
   };
   if (config.window > 0) summary.emplace_back("window", std::to_string(config.window));
   if (config.experts > 0) {
-    summary.emplace_back("mixture layers", count([](const LayerConfig& l) { return l.sparse; }));
+    summary.emplace_back("MoE layers", count([](const LayerConfig& l) { return l.sparse; }));
     summary.emplace_back("experts", std::to_string(config.experts));
-    summary.emplace_back("experts a token", std::to_string(config.router.top_k));
+    summary.emplace_back("active experts", std::to_string(config.router.top_k));
   }
   return summary;
 }

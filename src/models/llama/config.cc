@@ -89,7 +89,7 @@ ModelInfo info_of(const Config& c) {
 ConfigSummary summarise(const Config& c) {
   return {{"layers", std::to_string(c.layers)},
           {"hidden size", std::to_string(c.hidden)},
-          {"inner size", std::to_string(c.intermediate)},
+          {"MLP size", std::to_string(c.intermediate)},
           {"vocabulary", std::to_string(c.vocab)},
           {"context", std::to_string(c.max_context)},
           {"query heads", std::to_string(c.heads)},

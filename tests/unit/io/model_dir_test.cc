@@ -70,6 +70,16 @@ TEST_F(HubCache, SaysWhatIsThereWhenSomethingIsNot) {
   EXPECT_THAT(repository.hint, HasSubstr("download org/other"));
 }
 
+TEST_F(HubCache, RefusesAFolderOfModelFoldersAndNamesOne) {
+  dir_.write("shelf/first/config.json", "{}");
+  const Error error = resolve((dir_ / "shelf").string()).error();
+  EXPECT_EQ(error.code, ErrorCode::kNotFound);
+  EXPECT_THAT(error.message, HasSubstr("found a folder of model folders"));
+  EXPECT_THAT(error.hint, HasSubstr((dir_ / "shelf/first").string()));
+  dir_.write("shelf/config.json", "{}");
+  EXPECT_EQ(resolve((dir_ / "shelf").string()).value(), dir_ / "shelf");
+}
+
 TEST_F(HubCache, RefusesARefWithoutItsSnapshot) {
   dir_.write(in_repository("refs/main"), "3333");
   EXPECT_THAT(resolve("org/na--me").error().message, HasSubstr("expected a snapshot `3333`"));

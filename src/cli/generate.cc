@@ -187,7 +187,7 @@ Run add_generate(CLI::App& app) {
   app.add_flag("--quiet", flags->quiet, "No progress, warnings or figures")->group("Output");
   app.footer(
       "Examples:\n"
-      "  spindrift generate -m MODEL -p 'Write a function that adds two numbers.'\n"
+      "  spindrift generate -m MODEL -p 'Write a function that merges two sorted lists.'\n"
       "  spindrift generate -m MODEL --draft-model DRAFTER --draft-tokens 7 --json -p 'Hello'\n"
       "  git diff | spindrift generate -m MODEL --system 'Review this change.' -");
   return [flags] { return run(*flags); };

@@ -37,6 +37,8 @@ GoldenRound read_round(const nlohmann::json& json) {
 DFlashGolden DFlashGolden::read(const std::filesystem::path& folder) {
   const nlohmann::json json = read_json(folder);
   DFlashGolden golden;
+  golden.target = json.at("target").get<std::string>();
+  golden.tolerance = json.value("tolerance", golden.tolerance);
   golden.ids = json.at("ids").get<std::vector<TokenId>>();
   golden.context_rows = json.at("context_rows").get<std::vector<int64_t>>();
   golden.context = must_read(folder / "context.npy");

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -35,9 +36,10 @@ struct GoldenRun {
   std::vector<GoldenRound> rounds;
 };
 
-// The `golden` folder beside a DFlash drafter: outputs of the published forward in PyTorch, on the
-// NVFP4 demo target.
+// The `golden` folder beside a DFlash drafter: outputs of the published forward in PyTorch.
 struct DFlashGolden {
+  std::string target;                 // the target they were computed on
+  double tolerance = 1e-3;            // of a hidden value or logit
   std::vector<TokenId> ids;           // the context
   std::vector<int64_t> context_rows;  // positions of the rows in `context`
   NpyArray context;                   // what keys and values are projected from

@@ -24,7 +24,6 @@ using testing::GoldenBlock;
 using testing::GoldenRound;
 using testing::GoldenRun;
 
-constexpr double kTolerance = 1e-3;      // of a hidden value or logit, against the reference
 constexpr double kDecidedMargin = 2e-3;  // above it rounding cannot change the best token
 
 // A folder of drafter weights and the folder with the outputs the reference computed from them.
@@ -33,10 +32,13 @@ struct Case {
   const char* golden;
 };
 
-// The demo pair is part of the repository, the others are shared beside it.
+// The demo pair and the variants are part of the repository, the others are shared beside it.
 std::filesystem::path model_folder(const std::string& name) {
-  const std::filesystem::path own = testing::repo_dir() / "models" / name;
-  return std::filesystem::exists(own) ? own : testing::shared_dir_setting() / "models" / name;
+  for (const char* place : {"models", "tests/golden/variants"}) {
+    const std::filesystem::path own = testing::repo_dir() / place / name;
+    if (std::filesystem::exists(own)) return own;
+  }
+  return testing::shared_dir_setting() / "models" / name;
 }
 
 double worst_difference(ConstRows rows, const testing::NpyArray& expected) {
@@ -60,14 +62,15 @@ class DFlashPair : public ::testing::TestWithParam<Case> {
     if (!std::filesystem::exists(folder)) {
       SPINDRIFT_SHARED_OR_SKIP(shared, std::filesystem::path("models") / GetParam().drafter);
     }
-    auto target = load_target(model_folder("laguna-tiny-nvfp4"), {});
+    golden_folder_ = model_folder(GetParam().golden) / "golden";
+    golden_ = DFlashGolden::read(golden_folder_);
+    auto target = load_target(model_folder(golden_.target), {});
     ASSERT_TRUE(target.ok()) << target.error().message;
     target_ = std::move(target).value();
     const TargetFacts facts{.family = target_.family, .info = model().info()};
     auto loaded = load_drafter(folder, kAutoDraftKind, model(), facts);
     ASSERT_TRUE(loaded.ok()) << loaded.error().message;
     loaded_ = std::move(loaded).value();
-    golden_folder_ = model_folder(GetParam().golden) / "golden";
   }
 
   const TargetModel& model() const { return *target_.model; }
@@ -101,6 +104,7 @@ class DFlashPair : public ::testing::TestWithParam<Case> {
   LoadedTarget target_;
   LoadedDrafter loaded_;
   std::filesystem::path golden_folder_;
+  DFlashGolden golden_;
   ThreadPool pool_{2};
   Exec ex_{.pool = &pool_, .kernels = &kernels::table(kernels::default_isa().value())};
   Workspace ws_, draft_ws_;
@@ -111,7 +115,7 @@ class DFlashRows : public DFlashPair {};
 class DFlashRounds : public DFlashPair {};
 
 TEST_P(DFlashRows, ContextAndBlockRowsAgreeWithTheReference) {
-  const DFlashGolden golden = DFlashGolden::read(golden_folder_);
+  const DFlashGolden& golden = golden_;
   const auto seq = model().open();
   const SeqRows rows{
       .seq = seq.get(), .tokens = golden.ids, .parents = {}, .logits = LogitRows::kNone};
@@ -126,7 +130,8 @@ TEST_P(DFlashRows, ContextAndBlockRowsAgreeWithTheReference) {
         .shape = {1, golden.context.cols()},
         .values = {golden.context.row(static_cast<int64_t>(i)),
                    golden.context.row(static_cast<int64_t>(i)) + golden.context.cols()}};
-    EXPECT_LT(worst_difference(context.slice(golden.context_rows[i], 1), expected), kTolerance)
+    EXPECT_LT(worst_difference(context.slice(golden.context_rows[i], 1), expected),
+              golden.tolerance)
         << "context row " << golden.context_rows[i];
   }
 
@@ -145,7 +150,7 @@ TEST_P(DFlashRows, ContextAndBlockRowsAgreeWithTheReference) {
                          .out = &tree};
     const ConstRows hidden = drafter().block_hidden(std::span(&call, 1), draft_ws_, ex_);
     const double difference = worst_difference(hidden, block.hidden);
-    EXPECT_LT(difference, kTolerance);
+    EXPECT_LT(difference, golden.tolerance);
     worst = std::max(worst, difference);
 
     std::vector<float> logits(static_cast<size_t>(hidden.rows() * model().info().vocab));
@@ -155,7 +160,7 @@ TEST_P(DFlashRows, ContextAndBlockRowsAgreeWithTheReference) {
       const auto& ids = block.top_ids[static_cast<size_t>(r)];
       const auto& expected = block.top_logits[static_cast<size_t>(r)];
       for (size_t i = 0; i < ids.size(); ++i) {
-        EXPECT_NEAR(logit_rows.row(r)[static_cast<size_t>(ids[i])], expected[i], kTolerance)
+        EXPECT_NEAR(logit_rows.row(r)[static_cast<size_t>(ids[i])], expected[i], golden.tolerance)
             << "row " << r;
       }
     }
@@ -163,7 +168,7 @@ TEST_P(DFlashRows, ContextAndBlockRowsAgreeWithTheReference) {
     ASSERT_EQ(std::ssize(tree.tokens), hidden.rows() - 1);
     for (size_t i = 0; i < tree.tokens.size(); ++i) {
       const auto& best = block.top_logits[i + 1];
-      if (best[0] - best[1] < kDecidedMargin) continue;
+      if (best[0] - best[1] < 2.0 * golden.tolerance) continue;
       EXPECT_EQ(tree.tokens[i], block.top_ids[i + 1][0]) << "draft " << i;
     }
   }
@@ -252,6 +257,15 @@ constexpr Case kRandom = {"laguna-random-dflash", "laguna-random-dflash"};
 
 INSTANTIATE_TEST_SUITE_P(Drafters, DFlashRows, ::testing::Values(kFused, kSplit, kRandom),
                          case_name);
+INSTANTIATE_TEST_SUITE_P(
+    Variants, DFlashRows,
+    ::testing::Values(Case{"dflash-nvfp4", "dflash-nvfp4"}, Case{"dflash-fp8", "dflash-fp8"},
+                      Case{"dflash-int4", "dflash-int4"},
+                      Case{"dflash-mlx-affine", "dflash-mlx-affine"},
+                      Case{"dflash-mlx-nvfp4", "dflash-mlx-nvfp4"},
+                      Case{"dflash-prefixed-split", "dflash-prefixed-split"},
+                      Case{"dflash-prefixed-split-int4", "dflash-prefixed-split-int4"}),
+    case_name);
 INSTANTIATE_TEST_SUITE_P(Drafters, DFlashRounds, ::testing::Values(kFused, kRandom), case_name);
 
 }  // namespace

@@ -22,6 +22,8 @@ struct TargetGolden {
   std::vector<int64_t> ids, stored_rows, argmax;
   std::vector<double> margin, logsumexp;
   std::vector<Greedy> greedy;
+  // Of a logit: what the file says rounding can do, or for files that do not say, 1e-4.
+  double tolerance = 1e-4;
   NpyArray logits{DType::kF32, {}, {}};  // [stored rows, vocab]
 
   static TargetGolden read(const std::filesystem::path& folder) {
@@ -36,6 +38,7 @@ struct TargetGolden {
       golden.greedy.push_back({run.get_ints("prompt_ids").value(), run.get_ints("ids").value(),
                                run.get_number("smallest_margin").value()});
     }
+    golden.tolerance = json.find_number("tolerance").value().value_or(golden.tolerance);
     golden.logits = read_npy(folder / "logits.npy").value();
     return golden;
   }

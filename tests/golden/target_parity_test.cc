@@ -6,6 +6,8 @@
 #include <memory>
 #include <numeric>
 #include <span>
+#include <string>
+#include <string_view>
 
 #include "core/thread_pool.h"
 #include "golden/target_golden.h"
@@ -17,9 +19,6 @@ namespace spindrift {
 namespace {
 
 using testing::TargetGolden;
-
-constexpr double kTolerance = 1e-4;      // of a logit, against the reference
-constexpr double kDecidedMargin = 2e-4;  // above it such a difference cannot change the best token
 
 size_t best_of(std::span<const float> logits) {
   return static_cast<size_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
@@ -35,9 +34,11 @@ double log_sum_exp(std::span<const float> logits) {
 class TargetParity : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
-    // The demo target is part of the repository, the others are shared beside it.
+    // Demo targets and variants are part of the repository, the others are shared beside it.
     std::filesystem::path folder = testing::repo_dir() / "models" / GetParam();
-    if (!std::filesystem::exists(folder)) {
+    const bool variant = std::string_view(GetParam()).starts_with("variants/");
+    if (variant) folder = testing::repo_dir() / "tests" / "golden" / GetParam();
+    if (!variant && !std::filesystem::exists(folder)) {
       SPINDRIFT_SHARED_OR_SKIP(shared, std::filesystem::path("models") / GetParam());
       folder = shared;
     }
@@ -46,6 +47,7 @@ class TargetParity : public ::testing::TestWithParam<const char*> {
     target_ = std::move(loaded).value();
     expect_no_warnings();
     golden_ = TargetGolden::read(folder / "golden");
+    decided_margin_ = 2.0 * golden_.tolerance;
   }
 
   void expect_no_warnings() {
@@ -56,6 +58,7 @@ class TargetParity : public ::testing::TestWithParam<const char*> {
 
   LoadedTarget target_;
   TargetGolden golden_;
+  double decided_margin_ = 0.0;  // above it such a difference cannot change the best token
   ThreadPool pool_{2};
   Exec ex_{.pool = &pool_, .kernels = &kernels::table(kernels::default_isa().value())};
   Workspace ws_;
@@ -75,13 +78,13 @@ TEST_P(TargetParity, TeacherForcedRowsAgreeWithTheReference) {
     for (size_t c = 0; c < row.size(); ++c)
       worst = std::max(worst, std::fabs(static_cast<double>(row[c]) - expected[c]));
   }
-  EXPECT_LT(worst, kTolerance);
+  EXPECT_LT(worst, golden_.tolerance);
   RecordProperty("worst_difference", std::to_string(worst));
 
   for (size_t r = 0; r < ids.size(); ++r) {
     const std::span<const float> row = logits.row(static_cast<int64_t>(r));
-    EXPECT_NEAR(log_sum_exp(row), golden_.logsumexp[r], kTolerance) << "row " << r;
-    if (golden_.margin[r] > kDecidedMargin) {
+    EXPECT_NEAR(log_sum_exp(row), golden_.logsumexp[r], golden_.tolerance) << "row " << r;
+    if (golden_.margin[r] > decided_margin_) {
       EXPECT_EQ(best_of(row), static_cast<size_t>(golden_.argmax[r])) << "row " << r;
     }
   }
@@ -91,7 +94,7 @@ TEST_P(TargetParity, GreedyContinuationsAgreeWithTheReference) {
   const Exec alone{.kernels = ex_.kernels};  // hundreds of one-row steps: nothing to share out
   int compared = 0;
   for (const TargetGolden::Greedy& run : golden_.greedy) {
-    if (run.smallest_margin <= kDecidedMargin) continue;
+    if (run.smallest_margin <= decided_margin_) continue;
     ++compared;
     const std::unique_ptr<Sequence> seq = model().open();
     std::vector<TokenId> next = testing::tokens_of(run.prompt);
@@ -128,6 +131,13 @@ TEST_P(TargetParity, EveryInstructionSetAndThreadCountComputesTheSameBits) {
   }
 }
 
+std::string folder_name(const ::testing::TestParamInfo<const char*>& param) {
+  std::string name = param.param;
+  for (char& c : name)
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
+  return name;
+}
+
 INSTANTIATE_TEST_SUITE_P(Folders, TargetParity,
                          ::testing::Values("laguna-tiny-nvfp4", "laguna-tiny-bf16",
                                            "laguna-tiny-int4", "laguna-tiny-fp8",
@@ -135,12 +145,15 @@ INSTANTIATE_TEST_SUITE_P(Folders, TargetParity,
                                            "shapes/xs2-nvfp4", "shapes/s21-nvfp4-mixed",
                                            "shapes/m1-bf16", "shapes/softcap-bf16", "granite-tiny",
                                            "gptbigcode-random", "llama-biased-random"),
-                         [](const auto& param) {
-                           std::string name = param.param;
-                           for (char& c : name)
-                             if (std::isalnum(static_cast<unsigned char>(c)) == 0) c = '_';
-                           return name;
-                         });
+                         folder_name);
+INSTANTIATE_TEST_SUITE_P(Variants, TargetParity,
+                         ::testing::Values("variants/f32", "variants/f16", "variants/sinks",
+                                           "variants/sqrtsoftplus", "variants/softmax-scores",
+                                           "variants/flat-rope", "variants/fused-experts",
+                                           "variants/language-model-prefix",
+                                           "variants/mixed-precision", "variants/mlx-joined",
+                                           "variants/mlx-affine-g32", "variants/mlx-affine-g128"),
+                         folder_name);
 
 }  // namespace
 }  // namespace spindrift

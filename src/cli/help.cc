@@ -19,7 +19,7 @@ constexpr std::string_view kUngrouped = "Options";
 std::string value_name(const CLI::Option& option) {
   if (option.get_type_size() == 0) return {};
   const std::string full = option.get_type_name();
-  const std::string name = full.substr(0, full.find(':'));
+  std::string name = full.substr(0, full.find(':'));
   if (name == "INT" || name == "UINT") return "N";
   if (name == "FLOAT") return "X";
   return name;

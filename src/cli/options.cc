@@ -186,6 +186,12 @@ EngineOptions engine_options(const MachineFlags& machine) {
 
 Result<DraftWidth> draft_width(const ModelFlags& flags, const Drafter* drafter, bool quiet) {
   const MlpSpeculatorOptions& options = flags.draft_options;
+  const bool asks_for_drafts =
+      (flags.draft_kind != "auto" && flags.draft_kind != "none") || !options.top_k.empty() ||
+      options.candidates ||
+      (!flags.draft_tokens.empty() && flags.draft_tokens != "auto" && flags.draft_tokens != "0");
+  if (flags.draft_model.empty() && asks_for_drafts && !quiet)
+    warn("draft flags do nothing without --draft-model");
   const bool shaped = drafter != nullptr && (!options.top_k.empty() || options.candidates);
   const int nodes = shaped ? drafter->max_nodes() : 0;
   const std::string& text = flags.draft_tokens;

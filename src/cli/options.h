@@ -74,7 +74,7 @@ AssembleOptions assemble_options(const ModelFlags& model, const MachineFlags& ma
 EngineOptions engine_options(const MachineFlags& machine);
 // --draft-tokens: auto, or the longest path, which is clamped to the drafter's maximum with a
 // warning unless `quiet`. A tree's shape among the flags makes it a tree of that shape, in every
-// round unless auto is asked for.
+// round unless auto is asked for. Flags that ask for drafts without a drafter are a warning.
 Result<DraftWidth> draft_width(const ModelFlags& flags, const Drafter* drafter, bool quiet);
 // A positional argument that may only be "-".
 void add_stdin_argument(CLI::App& app, std::string& target, const char* help);

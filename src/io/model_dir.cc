@@ -103,12 +103,11 @@ std::string joined(const std::vector<std::string>& names) {
 Result<fs::path> resolve_in_cache(const HubId& id, const fs::path& cache) {
   const fs::path repository = cache / cache_folder_name(id.repository);
   if (!is_folder(repository))
-    return Error{
-        ErrorCode::kNotFound,
-        id.repository + ": expected a folder or a model in the local cache, found no " +
-            repository.string(),
-        "nothing is downloaded here; get it first, for example: huggingface-cli download " +
-            id.repository};
+    return Error{ErrorCode::kNotFound,
+                 id.repository + ": expected a folder or a model in the local cache, found no " +
+                     repository.string(),
+                 "nothing is downloaded here; get it first, for example: hf download " +
+                     id.repository + (id.revision == "main" ? "" : " --revision " + id.revision)};
   const fs::path snapshots = repository / "snapshots";
   const std::vector<std::string> commits = entries(snapshots);
   if (const auto commit = read_ref(repository / "refs" / id.revision)) {

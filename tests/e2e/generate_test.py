@@ -160,6 +160,13 @@ class Sampling(Case):
         self.assertEqual(self.generate("-m", model, "-p", QUESTION, "-n", 12)["ledger_digest"],
                          self.generate(*PLAIN, "-p", QUESTION, "-n", 12)["ledger_digest"])
 
+    def test_draft_flags_without_a_drafter_are_a_warning(self):
+        for flags in (("--draft-tokens", 3), ("--draft-kind", "dflash"), ("--draft-candidates", 2)):
+            self.assertIn("warning: draft flags do nothing without --draft-model",
+                          self.ok("generate", *PLAIN, "-p", "x", "-n", 1, *flags).err)
+        for flags in (("--draft-tokens", "auto"), ("--draft-tokens", 0), ("--draft-kind", "none")):
+            self.assertNotIn("warning", self.ok("generate", *PLAIN, "-p", "x", "-n", 1, *flags).err)
+
     def test_numbers_that_mean_nothing_are_wrong_usage(self):
         for flag, value in (("--temp", "nan"), ("--temp", "inf"), ("--temp", "-1"), ("--temp", "warm"), ("--top-p", "nan"),
                             ("--top-p", "1.5"), ("--min-p", "2"), ("--top-k", "-1"), ("--repeat-penalty", "0"),

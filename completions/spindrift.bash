@@ -3,27 +3,27 @@ _spindrift() {
   local current=$2 previous=$3 command=${COMP_WORDS[1]}
   COMPREPLY=()
   if ((COMP_CWORD == 1)); then
-    mapfile -t COMPREPLY < <(compgen -W "generate chat logits tokenize template inspect list verify synth info -h --help --version" -- "$current")
+    mapfile -t COMPREPLY < <(compgen -W "generate chat logits tokenize template inspect list verify synth bench info -h --help --version" -- "$current")
     return
   fi
   case "$command $previous" in
-    "generate --model" | "generate -m" | "generate --draft-model" | "chat --model" | "chat -m" | "chat --draft-model" | "logits --model" | "logits -m" | "tokenize --model" | "tokenize -m" | "template --model" | "template -m" | "verify --model" | "verify -m" | "verify --draft-model" | "synth --out")
+    "generate --model" | "generate -m" | "generate --draft-model" | "chat --model" | "chat -m" | "chat --draft-model" | "logits --model" | "logits -m" | "tokenize --model" | "tokenize -m" | "template --model" | "template -m" | "verify --model" | "verify -m" | "verify --draft-model" | "synth --out" | "bench --model" | "bench -m" | "bench --draft-model")
       mapfile -t COMPREPLY < <(compgen -d -- "$current"); compopt -o filenames
       return
       ;;
-    "generate --draft-kind" | "chat --draft-kind" | "verify --draft-kind")
+    "generate --draft-kind" | "chat --draft-kind" | "verify --draft-kind" | "bench --draft-kind")
       mapfile -t COMPREPLY < <(compgen -W "auto dflash mlp_speculator none" -- "$current")
       return
       ;;
-    "generate --draft-top-k" | "generate --draft-candidates" | "generate --draft-tokens" | "generate --system" | "generate --max-tokens" | "generate -n" | "generate --temp" | "generate --top-k" | "generate --top-p" | "generate --min-p" | "generate --repeat-penalty" | "generate --seed" | "generate --stop" | "generate --threads" | "generate --prefill-chunk" | "generate --ctx" | "generate --memory-limit" | "generate --prompt" | "generate -p" | "generate --prompt-ids" | "chat --draft-top-k" | "chat --draft-candidates" | "chat --draft-tokens" | "chat --system" | "chat --max-tokens" | "chat -n" | "chat --temp" | "chat --top-k" | "chat --top-p" | "chat --min-p" | "chat --repeat-penalty" | "chat --seed" | "chat --stop" | "chat --threads" | "chat --prefill-chunk" | "chat --ctx" | "chat --memory-limit" | "logits --threads" | "logits --prefill-chunk" | "logits --prompt-ids" | "tokenize --prompt" | "tokenize -p" | "tokenize --decode" | "template --set" | "verify --draft-top-k" | "verify --draft-candidates" | "verify --threads" | "synth --layers" | "synth --seed")
+    "generate --draft-top-k" | "generate --draft-candidates" | "generate --draft-tokens" | "generate --system" | "generate --max-tokens" | "generate -n" | "generate --temp" | "generate --top-k" | "generate --top-p" | "generate --min-p" | "generate --repeat-penalty" | "generate --seed" | "generate --stop" | "generate --threads" | "generate --prefill-chunk" | "generate --ctx" | "generate --memory-limit" | "generate --prompt" | "generate -p" | "generate --prompt-ids" | "chat --draft-top-k" | "chat --draft-candidates" | "chat --draft-tokens" | "chat --system" | "chat --max-tokens" | "chat -n" | "chat --temp" | "chat --top-k" | "chat --top-p" | "chat --min-p" | "chat --repeat-penalty" | "chat --seed" | "chat --stop" | "chat --threads" | "chat --prefill-chunk" | "chat --ctx" | "chat --memory-limit" | "logits --threads" | "logits --prefill-chunk" | "logits --prompt-ids" | "tokenize --prompt" | "tokenize -p" | "tokenize --decode" | "template --set" | "verify --draft-top-k" | "verify --draft-candidates" | "verify --threads" | "synth --layers" | "synth --seed" | "bench --draft-top-k" | "bench --draft-candidates" | "bench --threads" | "bench --prefill-chunk" | "bench --ctx" | "bench --memory-limit" | "bench --context" | "bench --rows" | "bench --max-tokens" | "bench -n" | "bench --repeat" | "bench --prompt-ids" | "bench --accept-pattern")
       :
       return
       ;;
-    "generate --tools" | "generate --messages" | "generate --prompt-file" | "generate --ledger" | "generate --trace" | "chat --tools" | "chat --messages" | "chat --ledger" | "chat --trace" | "logits --out" | "tokenize --file" | "template --messages" | "template --tools")
+    "generate --tools" | "generate --messages" | "generate --prompt-file" | "generate --ledger" | "generate --trace" | "chat --tools" | "chat --messages" | "chat --ledger" | "chat --trace" | "logits --out" | "tokenize --file" | "template --messages" | "template --tools" | "bench --prompt-file" | "bench --csv")
       compopt -o default
       return
       ;;
-    "generate --kv-dtype" | "chat --kv-dtype" | "logits --kv-dtype" | "verify --kv-dtype")
+    "generate --kv-dtype" | "chat --kv-dtype" | "logits --kv-dtype" | "verify --kv-dtype" | "bench --kv-dtype")
       mapfile -t COMPREPLY < <(compgen -W "f32 bf16" -- "$current")
       return
       ;;
@@ -55,6 +55,7 @@ _spindrift() {
     list) mapfile -t COMPREPLY < <(compgen -W "--json -h --help" -- "$current") ;;
     verify) mapfile -t COMPREPLY < <(compgen -W "-m --model --rope-derived --draft-model --draft-kind --draft-top-k --draft-candidates --threads --kv-dtype --lock --quick -h --help" -- "$current") ;;
     synth) mapfile -t COMPREPLY < <(compgen -W "--shape --layers --out --seed --sparse -h --help" -- "$current") ;;
+    bench) mapfile -t COMPREPLY < <(compgen -W "-m --model --rope-derived --draft-model --draft-kind --draft-top-k --draft-candidates --threads --kv-dtype --lock --prefill-chunk --ctx --memory-limit --json --context --rows -n --max-tokens --repeat --prompt-file --prompt-ids --accept-pattern --ignore-eos --csv -h --help" -- "$current") ;;
     info) mapfile -t COMPREPLY < <(compgen -W "--json --measure -h --help" -- "$current") ;;
   esac
 }

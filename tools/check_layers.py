@@ -40,10 +40,13 @@ TABLE = {
         own=("core", "io", "kernels", "tokenizer", "chat", "nn", "models", "drafters", "engine"),
         third_party_cc=("fmt", "nlohmann")),
     "synth": Folder(own=("core", "io/crc32.h", "io/file.h"), third_party_cc=("nlohmann",)),
+    "bench": Folder(
+        own=("core", "io", "kernels", "models/target_model.h", "drafters/drafter.h", "drafters/scripted.h", "engine", "app"),
+        third_party_cc=("fmt", "nlohmann")),
     "server": Folder(
         own=("core", "engine", "app", "chat", "tokenizer"), third_party_cc=("httplib", "nlohmann")),
     "cli": Folder(
-        own=("core", "engine", "app", "chat", "tokenizer", "server", "synth"),
+        own=("core", "kernels/registry.h", "engine", "app", "bench", "chat", "tokenizer", "server", "synth"),
         third_party_cc=("cli11", "fmt", "libedit", "nlohmann")),
 }
 

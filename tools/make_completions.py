@@ -81,6 +81,12 @@ COMMANDS = {
         ("--out", "", "folder", "folder to make"),
         ("--seed", "", "word", "seed of the weights"),
         ("--sparse", "", "", "headers and vectors, matrices as holes")]),
+    "bench": ("times against what the machine allows", "", MODEL + [f for f in DRAFT if f[0] != "--draft-tokens"] + MACHINE + JSON + [
+        ("--context", "", "word", "tokens read before"), ("--rows", "", "word", "rows of a forward"),
+        ("--max-tokens", "-n", "word", "new tokens a prompt"), ("--repeat", "", "word", "repetitions"),
+        ("--prompt-file", "", "file", "file with the user's text"), ("--prompt-ids", "", "word", "token ids or @FILE"),
+        ("--accept-pattern", "", "word", "draft tokens that hit in each round"),
+        ("--ignore-eos", "", "", "stop ids do not stop"), ("--csv", "", "file", "write the points as CSV too")]),
     "info": ("version, processor, instruction sets, memory", "", JSON + [
         ("--measure", "", "", "measure the read bandwidth")]),
 }

@@ -20,8 +20,4 @@ struct Machine {
 // kUsage when SPINDRIFT_ISA names an instruction set that cannot be had.
 Result<Machine> describe_machine();
 
-// Bytes per second / 1e9 that `threads` threads read together from memory: 1 GiB of anonymous
-// mapping read once, the best of five passes.
-double measure_read_bandwidth(int threads);
-
 }  // namespace spindrift

@@ -21,6 +21,7 @@ Run add_inspect(CLI::App& app);
 Run add_list(CLI::App& app);
 Run add_verify(CLI::App& app);
 Run add_synth(CLI::App& app);
+Run add_bench(CLI::App& app);
 Run add_info(CLI::App& app);
 
 }  // namespace spindrift::cli

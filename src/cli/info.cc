@@ -5,10 +5,13 @@
 #include <nlohmann/json.hpp>
 
 #include "app/machine.h"
+#include "bench/roofline.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
 #include "cli/terminal.h"
 #include "core/build_info.h"
+#include "core/thread_pool.h"
+#include "kernels/registry.h"
 
 namespace spindrift::cli {
 namespace {
@@ -17,6 +20,12 @@ struct Flags {
   bool json = false;
   bool measure = false;
 };
+
+Result<double> measured(const Machine& machine) {
+  SPINDRIFT_TRY(const kernels::Isa isa, kernels::default_isa());
+  ThreadPool pool(machine.threads);
+  return bench::measure_read_gb_s({.pool = &pool, .kernels = &kernels::table(isa)});
+}
 
 int run(const Flags& flags) {
   auto machine = describe_machine();
@@ -32,7 +41,11 @@ int run(const Flags& flags) {
                                  {"isa", m.isa},
                                  {"threads", m.threads},
                                  {"memory_bytes", m.memory_bytes}};
-  if (flags.measure) json["read_gb_s"] = measure_read_bandwidth(m.threads);
+  if (flags.measure) {
+    auto read_gb_s = measured(m);
+    if (!read_gb_s.ok()) return fail(read_gb_s.error());
+    json["read_gb_s"] = read_gb_s.value();
+  }
   Terminal out(ColorMode::kNever);
   if (flags.json) {
     out.write(json.dump(2));

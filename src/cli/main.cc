@@ -33,6 +33,8 @@ constexpr Command kCommands[] = {
     {"list", "Every model and drafter in folders and the local cache", add_list},
     {"verify", "Prove on this machine that drafting changes nothing", add_verify},
     {"synth", "Random weights in a published shape and format", add_synth},
+    {"bench", "Times of forwards, drafting and loading against what this machine allows",
+     add_bench},
     {"info", "Version, processor, instruction sets, memory", add_info},
 };
 

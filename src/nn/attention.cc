@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "core/check.h"
+#include "core/meter.h"
 #include "core/thread_pool.h"
 #include "nn/parallel.h"
 
@@ -107,6 +108,19 @@ std::vector<Task> list_tasks(std::span<const AttentionPart> parts) {
   return tasks;
 }
 
+// A part's rows together see committed keys from the oldest that its first position sees.
+void count(const AttentionPart& part, int64_t heads, Meter& meter) {
+  const KvShape& shape = part.cache->shape();
+  Position oldest = part.cache->committed();
+  for (const Position q : part.paths->positions()) {
+    const int64_t seen = keys_seen(*part.cache, q);
+    oldest = std::min(oldest, q + 1 - seen);
+    meter.attention_multiply_adds += 2 * seen * heads * shape.head_dim;
+  }
+  meter.context_bytes += (part.cache->committed() - oldest) * 2 * shape.kv_heads * shape.head_dim *
+                         dtype_bytes(shape.dtype);
+}
+
 }  // namespace
 
 RowPaths::RowPaths(Position committed, int64_t rows, std::span<const RowIndex> parents) {
@@ -156,6 +170,7 @@ void attention(std::span<const AttentionPart> parts, int64_t heads, float scale,
                         part.out.cols() == part.q.cols() && part.q.rows() == part.paths->rows() &&
                         part.out.rows() == part.q.rows(),
                     "rows have the heads of the cache");
+    if (ex.meter != nullptr) count(part, heads, *ex.meter);
   }
   SPINDRIFT_CHECK(sinks.empty() || static_cast<int64_t>(sinks.size()) == heads, "a sink a head");
   const std::vector<Task> tasks = list_tasks(parts);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/check.h"
+#include "core/meter.h"
 #include "nn/float_tensor.h"
 #include "nn/formats.h"
 #include "nn/norm.h"
@@ -102,7 +103,9 @@ void apply(std::span<const LinearCall> calls, const Exec& ex) {
   int64_t total = 0;
   for (const LinearCall& call : calls) {
     SPINDRIFT_DCHECK(call.x.size() == call.y.size(), "one output row an input row");
-    if (!call.x.empty()) total += column_cost(call) * call.linear->out();
+    if (call.x.empty()) continue;
+    total += column_cost(call) * call.linear->out();
+    if (ex.meter != nullptr) count(*call.linear, std::ssize(call.x), *ex.meter);
   }
   const int64_t shares = total < kWorthSharing ? 1 : share_count(ex);
   const auto run_share = [&](int64_t first, int64_t last) {
@@ -119,6 +122,11 @@ void apply(std::span<const LinearCall> calls, const Exec& ex) {
     }
   };
   for_cells(ex, shares, run_share);
+}
+
+void count(const Linear& linear, int64_t rows, Meter& meter) {
+  meter.weight_bytes += linear.bytes();
+  meter.linear_multiply_adds += linear.out() * linear.in() * rows;
 }
 
 void apply(const Linear& linear, ConstRows x, Rows y, const Exec& ex) {

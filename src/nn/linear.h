@@ -62,6 +62,8 @@ struct LinearCall {
 void apply(std::span<const LinearCall> calls, const Exec& ex);
 // y[r] = W x[r].
 void apply(const Linear& linear, ConstRows x, Rows y, const Exec& ex);
+// Adds one product over `rows` rows to the meter, as apply() does: for who calls columns() itself.
+void count(const Linear& linear, int64_t rows, Meter& meter);
 
 // Name of the format in which a linear layer is stored under `scope`, from names and dtypes alone;
 // empty when there is none that can be read, or more than one. Integer codes are "int" or "affine"

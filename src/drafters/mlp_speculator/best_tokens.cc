@@ -70,6 +70,8 @@ class HeadSearch {
 
   std::vector<Pick> run() {
     const auto blocks = static_cast<int64_t>(found_.size());
+    if (ex_.meter != nullptr)
+      for (const auto& block : head_.blocks) nn::count(*block, states_.rows(), *ex_.meter);
     for_cells(ex_, blocks, [&](int64_t first, int64_t last) {
       std::vector<float> scratch(
           static_cast<size_t>(std::min(states_.rows(), kRowsAtOnce) * kHeadBlock));

@@ -1,6 +1,8 @@
 #include "io/weight_store.h"
 
 #include <algorithm>
+#include <set>
+#include <utility>
 
 #include "core/check.h"
 #include "io/mmap_file.h"
@@ -31,7 +33,6 @@ WeightStore::WeightStore(std::string where, std::vector<std::shared_ptr<const Ma
                             t.bytes.data() + t.bytes.size() <= file.data() + file.size()),
         "a tensor outside its file");
     const auto bytes = static_cast<int64_t>(t.bytes.size());
-    total_bytes_ += bytes;
     entries_.push_back({std::move(t.name),
                         {t.dtype, std::move(t.shape), bytes, file_names_.at(t.file)},
                         t.bytes.data(),
@@ -45,6 +46,11 @@ WeightStore::WeightStore(std::string where, std::vector<std::shared_ptr<const Ma
                                        return a.name == b.name;
                                      }) == entries_.end(),
                   "two tensors of one name in a store");
+  std::set<std::pair<const std::byte*, int64_t>> seen;
+  for (Entry& e : entries_) {
+    e.info.alias = e.info.bytes > 0 && !seen.emplace(e.data, e.info.bytes).second;
+    total_bytes_ += e.info.own_bytes();
+  }
 }
 
 WeightStore::~WeightStore() = default;

@@ -22,6 +22,9 @@ struct TensorInfo {
   std::vector<int64_t> shape;
   int64_t bytes = 0;
   std::string_view file;  // path of the file it lies in; lives as long as the store
+  // One more name of the same bytes; the first name, ascending, is none.
+  bool alias = false;
+  int64_t own_bytes() const { return alias ? 0 : bytes; }
 };
 
 // What a file format's reader hands to a store: one tensor inside one of the mapped files.
@@ -71,10 +74,8 @@ class WeightStore {
   std::vector<std::string> ignored() const;  // ignored and never read, names ascending
   // Names that start with `prefix`, ascending; they live as long as the store.
   std::vector<std::string_view> names(std::string_view prefix = {}) const;
-  size_t size() const;  // number of tensors
-  int64_t total_bytes() const {
-    return total_bytes_;
-  }  // sum over all tensors, those that share bytes included
+  size_t size() const;                                  // number of tensors
+  int64_t total_bytes() const { return total_bytes_; }  // of all tensors, shared ones once
 
   const std::string& where() const { return where_; }
   const std::vector<std::shared_ptr<const MappedFile>>& files() const { return files_; }

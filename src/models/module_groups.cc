@@ -29,7 +29,7 @@ void group_tensors(const ModuleRules& rules, TargetDescription& description) {
     const int64_t columns = rules.columns_of ? rules.columns_of(name) : 0;
     ModuleGroup& group = groups[{module, nn::tensor_format(store, name, columns)}];
     ++group.tensors;
-    group.bytes += store.find(name)->bytes;
+    group.bytes += store.find(name)->own_bytes();
   }
   for (auto& [key, group] : groups) {
     group.module = rules.names[key.first];

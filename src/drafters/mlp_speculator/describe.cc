@@ -62,11 +62,11 @@ std::vector<ModuleGroup> module_groups(WeightStore& store, const Config& config)
   for (const std::string_view name : store.names()) {
     const Part part = part_of(name);
     ModuleGroup& group = groups[{part.module, nn::tensor_format(store, name)}];
-    const int64_t bytes = store.find(name)->bytes;
+    const TensorInfo& info = *store.find(name);
     ++group.tensors;
-    group.bytes += bytes;
+    group.bytes += info.own_bytes();
     // Of an embedding one row is read.
-    const int64_t touched = part.module == kEmbedding ? bytes / config.vocab : bytes;
+    const int64_t touched = part.module == kEmbedding ? info.bytes / config.vocab : info.bytes;
     group.bytes_per_token += reads(part, config) * touched;
   }
   std::vector<ModuleGroup> out;

@@ -48,16 +48,24 @@ std::string known_families() {
   return list;
 }
 
-// The kind of drafter that a folder's config describes; empty for a target.
+// The kind of drafter that a folder's config describes, with its article; empty for a target.
 Result<std::string> drafter_kind(const JsonObject& json) {
-  if (json.has("dflash_config")) return std::string("DFlash drafter");
-  SPINDRIFT_TRY(const auto architectures, json.find_strings("architectures"));
-  for (const std::string& name : architectures.value_or(std::vector<std::string>())) {
-    if (name.find("DFlash") != std::string::npos) return std::string("DFlash drafter");
-    if (name.find("MLPSpeculator") != std::string::npos) return std::string("MLPSpeculator head");
+  if (json.has("dflash_config")) return std::string("a DFlash drafter");
+  std::vector<std::string> architectures;
+  if (json.is_string("architectures")) {  // as Arctic's heads have it
+    SPINDRIFT_TRY(architectures.emplace_back(), json.get_string("architectures"));
+  } else {
+    SPINDRIFT_TRY(auto names, json.find_strings("architectures"));
+    if (names) architectures = *std::move(names);
+  }
+  for (const std::string& name : architectures) {
+    if (name.find("DFlash") != std::string::npos) return std::string("a DFlash drafter");
+    if (name.find("MLPSpeculator") != std::string::npos)
+      return std::string("an MLPSpeculator head");
+    if (name.find("Speculator") != std::string::npos) return std::string("a speculator head");
   }
   if (json.has("speculators_config") || json.has("speculators_model_type"))
-    return std::string("drafter in the speculators format");
+    return std::string("a drafter in the speculators format");
   return std::string();
 }
 
@@ -71,8 +79,8 @@ Result<Target> identify(const path& folder) {
   SPINDRIFT_TRY(const std::string drafter, drafter_kind(json));
   if (!drafter.empty()) {
     return Error{ErrorCode::kUnsupported,
-                 json.file() + ": expected a target model, found a " + drafter,
-                 "this is a " + drafter + "; give it as --draft-model"};
+                 json.file() + ": expected a target model, found " + drafter,
+                 "this is " + drafter + "; give it as --draft-model"};
   }
   SPINDRIFT_TRY(const std::string type, json.get_string("model_type"));
   for (const Entry& entry : kEntries)

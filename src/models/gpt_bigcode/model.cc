@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "core/check.h"
+#include "models/decoder_parts.h"
 #include "models/kv_sequence.h"
 #include "models/output_rows.h"
-#include "nn/attention.h"
 #include "nn/mlp.h"
 #include "nn/row_pointers.h"
 
@@ -25,10 +25,6 @@ enum Slot : size_t {
   kInner,
   kPosition,
   kOutput  // the slots of OutputRows begin here
-};
-
-struct Scratch final : WorkspaceItem {
-  std::vector<nn::AttentionPart> parts;
 };
 
 }  // namespace
@@ -88,14 +84,8 @@ void Model::attention(size_t index, const BatchLayout& batch, ConstRows h, Rows 
                    nn::LinearCall{layer.v.get(), in, to_v}},
         ex);
   }
-  std::vector<nn::AttentionPart>& parts = ws.item<Scratch>().parts;
-  parts.clear();
-  for (const BatchLayout::Part& part : batch.parts()) {
-    nn::KvCache& cache = static_cast<KvSequence&>(*part.seq).cache(index);
-    cache.stage(part.of(k), part.of(v));
-    parts.push_back({&cache, &part.paths, part.of(q), part.of(attended)});
-  }
-  nn::attention(parts, N, config_.attention_scale, {}, ex);
+  attend({.layer = index, .heads = N, .scale = config_.attention_scale}, batch, q, k, v, attended,
+         ws, ex);
   nn::apply(*layer.o, attended, y, ex);  // [R, H]
 }
 
@@ -111,10 +101,7 @@ void Model::mlp(size_t index, ConstRows h, Rows y, Workspace& ws, const Exec& ex
 }
 
 void Model::embed(std::span<const TokenId> ids, Rows out) const {
-  for (size_t i = 0; i < ids.size(); ++i) {
-    SPINDRIFT_CHECK(ids[i] >= 0 && ids[i] < config_.vocab, "token ids lie in the vocabulary");
-    weights_.embed->read_row(ids[i], out.row(static_cast<int64_t>(i)));
-  }
+  embed_rows(*weights_.embed, ids, out);
 }
 
 void Model::lm_head(ConstRows hidden, Rows logits, const Exec& ex) const {

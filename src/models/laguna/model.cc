@@ -5,11 +5,10 @@
 #include <utility>
 #include <variant>
 
-#include "core/check.h"
+#include "models/decoder_parts.h"
 #include "models/kv_sequence.h"
 #include "models/laguna/summary.h"
 #include "models/output_rows.h"
-#include "nn/attention.h"
 #include "nn/mlp.h"
 #include "nn/moe.h"
 #include "nn/row_pointers.h"
@@ -39,7 +38,6 @@ enum Slot : size_t {
 
 struct Scratch final : WorkspaceItem {
   nn::MoeScratch moe;
-  std::vector<nn::AttentionPart> parts;
 };
 
 }  // namespace
@@ -107,16 +105,9 @@ void Model::attention(size_t index, const BatchLayout& batch, const Angles& angl
   layer.k_norm.apply_per_head(k, ex);
   nn::apply_rope(q, D, angles.cos, angles.sin, ex);
   nn::apply_rope(k, D, angles.cos, angles.sin, ex);
-
-  std::vector<nn::AttentionPart>& parts = ws.item<Scratch>().parts;
-  parts.clear();
-  for (const BatchLayout::Part& part : batch.parts()) {
-    nn::KvCache& cache = static_cast<KvSequence&>(*part.seq).cache(index);
-    cache.stage(part.of(k), part.of(v));
-    parts.push_back({&cache, &part.paths, part.of(q), part.of(attended)});
-  }
   const float scale = 1.0F / std::sqrt(static_cast<float>(D));
-  nn::attention(parts, N, scale, layer.sinks, ex);
+  attend({.layer = index, .heads = N, .scale = scale, .sinks = layer.sinks}, batch, q, k, v,
+         attended, ws, ex);
   nn::softplus_gate(g, attended, ex);
   nn::apply(*layer.o, attended, y, ex);  // [R, H]
 }
@@ -142,10 +133,7 @@ Model::Angles Model::angles(const nn::Rope& rope, const BatchLayout& batch, size
 }
 
 void Model::embed(std::span<const TokenId> ids, Rows out) const {
-  for (size_t i = 0; i < ids.size(); ++i) {
-    SPINDRIFT_CHECK(ids[i] >= 0 && ids[i] < config_.vocab, "token ids lie in the vocabulary");
-    weights_.embed->read_row(ids[i], out.row(static_cast<int64_t>(i)));
-  }
+  embed_rows(*weights_.embed, ids, out);
 }
 
 void Model::lm_head(ConstRows hidden, Rows logits, const Exec& ex) const {

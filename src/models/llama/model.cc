@@ -3,10 +3,9 @@
 #include <array>
 #include <utility>
 
-#include "core/check.h"
+#include "models/decoder_parts.h"
 #include "models/kv_sequence.h"
 #include "models/output_rows.h"
-#include "nn/attention.h"
 #include "nn/row_pointers.h"
 
 // Shapes in the margin: R rows of the batch, H hidden, N query heads, K key-value heads, D head
@@ -27,10 +26,6 @@ enum Slot : size_t {
   kInnerGate,
   kInnerUp,
   kOutput  // the slots of OutputRows begin here
-};
-
-struct Scratch final : WorkspaceItem {
-  std::vector<nn::AttentionPart> parts;
 };
 
 }  // namespace
@@ -96,25 +91,16 @@ void Model::attention(size_t index, const BatchLayout& batch, ConstRows cos, Con
   }
   nn::apply_rope(q, D, cos, sin, ex);
   nn::apply_rope(k, D, cos, sin, ex);
-
-  std::vector<nn::AttentionPart>& parts = ws.item<Scratch>().parts;
-  parts.clear();
-  for (const BatchLayout::Part& part : batch.parts()) {
-    nn::KvCache& cache = static_cast<KvSequence&>(*part.seq).cache(index);
-    cache.stage(part.of(k), part.of(v));
-    parts.push_back({&cache, &part.paths, part.of(q), part.of(attended)});
-  }
-  nn::attention(parts, N, config_.attention_scale, {}, ex);
+  attend({.layer = index, .heads = N, .scale = config_.attention_scale}, batch, q, k, v, attended,
+         ws, ex);
   nn::apply(*layer.o, attended, y, ex);  // [R, H]
 }
 
 void Model::embed(std::span<const TokenId> ids, Rows out) const {
-  for (size_t i = 0; i < ids.size(); ++i) {
-    SPINDRIFT_CHECK(ids[i] >= 0 && ids[i] < config_.vocab, "token ids lie in the vocabulary");
-    const std::span<float> row = out.row(static_cast<int64_t>(i));
-    weights_.embed->read_row(ids[i], row);
-    for (float& value : row) value *= config_.embedding_multiplier;
-  }
+  embed_rows(*weights_.embed, ids, out);
+  if (config_.embedding_multiplier == 1.0F) return;
+  for (int64_t r = 0; r < out.rows(); ++r)
+    for (float& value : out.row(r)) value *= config_.embedding_multiplier;
 }
 
 void Model::lm_head(ConstRows hidden, Rows logits, const Exec& ex) const {

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "drafters/dflash/config.h"
+#include "support/config_cases.h"
 #include "support/shared_dir.h"
 
 namespace spindrift {
@@ -20,19 +21,12 @@ constexpr std::string_view kValid = R"({
   "dflash_config": {"block_size": 12, "mask_token_id": 12, "num_target_layers": 6,
                     "target_layer_ids": [2, 5], "causal": true}})";
 
-// kValid with its one occurrence of `from` replaced.
 std::string with(std::string_view from, std::string_view to) {
-  std::string text(kValid);
-  const size_t at = text.find(from);
-  EXPECT_NE(at, std::string::npos) << from;
-  EXPECT_EQ(text.find(from, at + 1), std::string::npos) << from;
-  return text.replace(at, from.size(), to);
+  return testing::replaced(kValid, from, to);
 }
 
 Result<dflash::Config> parse(std::string_view text) {
-  auto json = JsonObject::parse(text, "dir/config.json");
-  if (!json.ok()) return json.error();
-  return dflash::parse_config(json.value());
+  return testing::parse_text(text, dflash::parse_config);
 }
 
 TargetFacts facts() {
@@ -58,15 +52,9 @@ TEST(DFlashConfig, ReadsEveryFieldOfTheContract) {
   EXPECT_EQ(c.target_layer_ids, (std::vector<int>{2, 5}));
 }
 
-struct Violation {
-  std::string_view from, to;
-  ErrorCode code;
-  std::string_view named;  // in the message
-};
-
 TEST(DFlashConfig, EachViolationIsATypedErrorThatNamesFileKeyAndValue) {
   using enum ErrorCode;
-  const std::vector<Violation> violations = {
+  const std::vector<testing::Violation> violations = {
       {"\"DFlashLagunaForCausalLM\"", "\"LagunaForCausalLM\"", kUnsupported, "architectures"},
       {"\"hidden_size\": 64", "\"hidden_size\": 0", kInvalid, "hidden_size"},
       {"\"hidden_size\": 64, ", "", kNotFound, "hidden_size"},
@@ -122,18 +110,7 @@ TEST(DFlashConfig, EachViolationIsATypedErrorThatNamesFileKeyAndValue) {
       {"\"causal\": true", "\"causal\": false", kUnsupported, "dflash_config.causal"},
       {", \"causal\": true", "", kNotFound, "dflash_config.causal"},
   };
-  for (const Violation& v : violations) {
-    SCOPED_TRACE(std::string(v.from) + " -> " + std::string(v.to));
-    const auto config = parse(with(v.from, v.to));
-    ASSERT_FALSE(config.ok());
-    const Error& error = config.error();
-    EXPECT_EQ(error.code, v.code) << error.message;
-    EXPECT_NE(error.message.find("dir/config.json"), std::string::npos) << error.message;
-    EXPECT_NE(error.message.find('`' + std::string(v.named) + '`'), std::string::npos)
-        << error.message;
-    EXPECT_NE(error.message.find("found"), std::string::npos) << error.message;
-    EXPECT_EQ(error.message.find('\n'), std::string::npos);
-  }
+  testing::expect_violations(kValid, violations, dflash::parse_config);
 }
 
 TEST(DFlashConfig, TakesThetaFromRopeParametersFlatOrByLayerType) {
@@ -159,26 +136,14 @@ TEST(DFlashConfig, TheSpeculatorsFormatIsRefusedByItsName) {
 TEST(DFlashConfig, PairsWithTheTargetItWasMadeForOnly) {
   const auto config = parse(kValid);
   ASSERT_TRUE(config.ok());
-  EXPECT_TRUE(dflash::check_pairing(config.value(), facts()).ok());
-  struct Mismatch {
-    void (*change)(TargetFacts&);
-    std::string_view named;
-  };
-  const std::vector<Mismatch> mismatches = {
+  const std::vector<testing::Mismatch<TargetFacts>> mismatches = {
       {[](TargetFacts& f) { f.info.layers = 7; }, "dflash_config.num_target_layers"},
       {[](TargetFacts& f) { f.info.hidden = 128; }, "hidden_size"},
       {[](TargetFacts& f) { f.info.vocab = 101; }, "vocab_size"},
       {[](TargetFacts& f) { f.family = "granite"; }, "architectures"}};
-  for (const Mismatch& mismatch : mismatches) {
-    TargetFacts other = facts();
-    mismatch.change(other);
-    const Status status = dflash::check_pairing(config.value(), other);
-    ASSERT_FALSE(status.ok()) << mismatch.named;
-    EXPECT_EQ(status.error().code, ErrorCode::kInvalid);
-    EXPECT_NE(status.error().message.find(mismatch.named), std::string::npos)
-        << status.error().message;
-    EXPECT_NE(status.error().message.find("dir/config.json"), std::string::npos);
-  }
+  testing::expect_mismatches(facts(), mismatches, [&](const TargetFacts& f) {
+    return dflash::check_pairing(config.value(), f);
+  });
 }
 
 TEST(DFlashConfig, ThePublishedDraftersParse) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "drafters/mlp_speculator/config.h"
+#include "support/config_cases.h"
 #include "support/shared_dir.h"
 
 namespace spindrift {
@@ -17,19 +18,12 @@ constexpr std::string_view kValid = R"({
   "top_k_tokens_per_head": [4, 3, 2], "n_candidates": 6, "scale_input": true,
   "tie_weights": true, "torch_dtype": "bfloat16"})";
 
-// kValid with its one occurrence of `from` replaced.
 std::string with(std::string_view from, std::string_view to) {
-  std::string text(kValid);
-  const size_t at = text.find(from);
-  EXPECT_NE(at, std::string::npos) << from;
-  EXPECT_EQ(text.find(from, at + 1), std::string::npos) << from;
-  return text.replace(at, from.size(), to);
+  return testing::replaced(kValid, from, to);
 }
 
 Result<mlp_speculator::Config> parse(std::string_view text) {
-  auto json = JsonObject::parse(text, "dir/config.json");
-  if (!json.ok()) return json.error();
-  return mlp_speculator::parse_config(json.value());
+  return testing::parse_text(text, mlp_speculator::parse_config);
 }
 
 TargetFacts facts() {
@@ -77,16 +71,10 @@ TEST(MlpSpeculatorConfig, TakesEverySpellingThatIsInUse) {
   EXPECT_TRUE(mlp_speculator::recognises(json));
 }
 
-struct Violation {
-  std::string_view from, to;
-  ErrorCode code;
-  std::string_view named;  // in the message
-};
-
 TEST(MlpSpeculatorConfig, EachViolationIsATypedErrorThatNamesFileKeyAndValue) {
   using enum ErrorCode;
   const std::string_view archs = "[\"MLPSpeculatorPreTrainedModel\"]";
-  const std::vector<Violation> violations = {
+  const std::vector<testing::Violation> violations = {
       {archs, "[\"GraniteForCausalLM\"]", kUnsupported, "architectures"},
       {archs, "[\"ArcticLSTMSpeculatorPreTrainedModel\"]", kUnsupported, "architectures"},
       {archs, "[\"MLPVariantSpeculatorPreTrainedModel\"]", kUnsupported, "architectures"},
@@ -121,18 +109,7 @@ TEST(MlpSpeculatorConfig, EachViolationIsATypedErrorThatNamesFileKeyAndValue) {
       {"\"n_candidates\": 6", "\"n_candidates\": 6, \"base_model_archs\": \"x\"", kInvalid,
        "base_model_archs"},
   };
-  for (const Violation& v : violations) {
-    SCOPED_TRACE(std::string(v.from) + " -> " + std::string(v.to));
-    const auto config = parse(with(v.from, v.to));
-    ASSERT_FALSE(config.ok());
-    const Error& error = config.error();
-    EXPECT_EQ(error.code, v.code) << error.message;
-    EXPECT_NE(error.message.find("dir/config.json"), std::string::npos) << error.message;
-    EXPECT_NE(error.message.find('`' + std::string(v.named) + '`'), std::string::npos)
-        << error.message;
-    EXPECT_NE(error.message.find("found"), std::string::npos) << error.message;
-    EXPECT_EQ(error.message.find('\n'), std::string::npos);
-  }
+  testing::expect_violations(kValid, violations, mlp_speculator::parse_config);
 }
 
 TEST(MlpSpeculatorConfig, PairsWithATargetOfItsWidthVocabularyAndListedClass) {
@@ -140,26 +117,14 @@ TEST(MlpSpeculatorConfig, PairsWithATargetOfItsWidthVocabularyAndListedClass) {
                                  "\"n_candidates\": 6, \"base_model_archs\": "
                                  "[\"LlamaForCausalLM\", \"GraniteForCausalLM\"]"));
   ASSERT_TRUE(config.ok()) << config.error().message;
-  EXPECT_TRUE(mlp_speculator::check_pairing(config.value(), facts()).ok());
   EXPECT_TRUE(mlp_speculator::check_pairing(parse(kValid).value(), facts()).ok());
-  struct Mismatch {
-    void (*change)(TargetFacts&);
-    std::string_view named;
-  };
-  const std::vector<Mismatch> mismatches = {
+  const std::vector<testing::Mismatch<TargetFacts>> mismatches = {
       {[](TargetFacts& f) { f.info.hidden = 128; }, "emb_dim"},
       {[](TargetFacts& f) { f.info.vocab = 101; }, "vocab_size"},
       {[](TargetFacts& f) { f.family = "gpt_bigcode"; }, "base_model_archs"}};
-  for (const Mismatch& mismatch : mismatches) {
-    TargetFacts other = facts();
-    mismatch.change(other);
-    const Status status = mlp_speculator::check_pairing(config.value(), other);
-    ASSERT_FALSE(status.ok()) << mismatch.named;
-    EXPECT_EQ(status.error().code, ErrorCode::kInvalid);
-    EXPECT_NE(status.error().message.find('`' + std::string(mismatch.named) + '`'),
-              std::string::npos)
-        << status.error().message;
-  }
+  testing::expect_mismatches(facts(), mismatches, [&](const TargetFacts& f) {
+    return mlp_speculator::check_pairing(config.value(), f);
+  });
 }
 
 TEST(MlpSpeculatorConfig, OptionsGoOverTheConfigOrAreWrongUsage) {

@@ -49,9 +49,9 @@ void search(std::span<const float> logits, TokenId first, std::span<Pick> best) 
   }
 }
 
-// The softmax kernel tells a block's mass: the share of its best token is 1 over the sum.
-Mass mass_of(std::span<float> logits, const kernels::Table& kernels) {
-  const auto top = static_cast<size_t>(argmax(logits));
+// The softmax kernel tells a block's mass: the share of its best token, which is `top`, is 1 over
+// the sum. Overwrites the logits.
+Mass mass_of(std::span<float> logits, size_t top, const kernels::Table& kernels) {
   const float value = logits[top];
   kernels.router_scores(kernels::ScoreFunc::kSoftmax, 0.0F, logits, logits);
   return {value, 1.0F / logits[top]};
@@ -89,6 +89,7 @@ class HeadSearch {
 
   void search_block(int64_t b, std::vector<float>& scratch) {
     const nn::Linear& linear = *head_.blocks[static_cast<size_t>(b)];
+    const auto first = static_cast<TokenId>(b * kHeadBlock);
     Found& found = found_[static_cast<size_t>(b)];
     found.picks.resize(static_cast<size_t>(states_.rows() * k_));
     for (int64_t from = 0; from < states_.rows(); from += kRowsAtOnce) {
@@ -99,10 +100,11 @@ class HeadSearch {
       for (int64_t r = 0; r < count; ++r) {
         const std::span<Pick> best = picks_of(found.picks, from + r);
         clear(best);
-        search(logits.row(r), static_cast<TokenId>(b * kHeadBlock), best);
-        if (value_ == PickValue::kLogProbability) {
-          found.masses.push_back(mass_of(logits.row(r), *ex_.kernels));
-        }
+        search(logits.row(r), first, best);
+        if (value_ == PickValue::kLogit) continue;
+        const bool any = best.front().token != kNoToken;
+        const auto top = static_cast<size_t>(any ? best.front().token - first : 0);
+        found.masses.push_back(mass_of(logits.row(r), top, *ex_.kernels));
       }
     }
   }

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <string>
 #include <string_view>
@@ -143,6 +144,63 @@ TEST_P(MlpHead, SafetensorsWithAnyNamesGivesTheReferencesLogitsChainsAndCandidat
       const testing::TempDir folder;
       folder.write("model.safetensors", safetensors(golden_, first_only, prefix));
       check(folder.path());
+    }
+  }
+}
+
+// The same values as they may be stored: under every name, as copies, under the first name alone.
+TEST(MlpHeadForms, TiedWeightsProposeTheSameBitsHoweverTheyAreStored) {
+  for (const std::string name : {"tied_scaled", "tied_unscaled_5"}) {
+    SCOPED_TRACE(name);
+    const MlpHeadGolden golden = MlpHeadGolden::read(golden_folder() / (name + ".json"));
+    const testing::TempDir shared, copies, first;
+    std::filesystem::copy_file(golden_folder() / (name + ".bf16.bin"),
+                               shared / "pytorch_model.bin");
+    std::filesystem::copy_file(golden_folder() / (name + ".bf16.every_stage_stored.bin"),
+                               copies / "pytorch_model.bin");
+    const auto source = open_weights(shared.path()).value();
+    testing::SafetensorsBuilder builder;
+    for (const std::string_view tensor : source->names()) {
+      if (!is_first_name(tensor)) continue;
+      const TensorView view = source->get_any(tensor).value();
+      builder.add(tensor, "BF16", view.shape,
+                  {reinterpret_cast<const char*>(view.bytes.data()), view.bytes.size()});
+    }
+    first.write("model.safetensors", builder.file());
+
+    std::vector<std::vector<mlp_speculator::Spread>> found;
+    for (const testing::TempDir* folder : {&shared, &copies, &first}) {
+      const auto config =
+          mlp_speculator::parse_config(JsonObject::parse(golden.config, "config.json").value())
+              .value();
+      const auto store = open_weights(folder->path()).value();
+      auto weights = mlp_speculator::load_weights(*store, config);
+      ASSERT_TRUE(weights.ok()) << weights.error().message;
+      EXPECT_TRUE(weights.value().warnings.empty());
+      const mlp_speculator::Model model(config, std::move(weights).value());
+      const Exec ex{.pool = nullptr, .kernels = &kernels::table(kernels::default_isa().value())};
+      Workspace ws;
+      found.emplace_back();
+      for (size_t s = 0; s < golden.token.size(); ++s) {
+        const mlp_speculator::SpreadRoot root{.token = golden.token[s], .top_k = config.top_k};
+        const ConstRows hidden(golden.state[s].data(), 1, config.hidden);
+        found.back().push_back(spread(model, hidden, std::span(&root, 1),
+                                      mlp_speculator::PickValue::kLogProbability, ws, ex)[0]);
+      }
+    }
+    for (size_t form = 1; form < found.size(); ++form) {
+      for (size_t s = 0; s < golden.token.size(); ++s) {
+        const auto &a = found[0][s].levels, &b = found[form][s].levels;
+        ASSERT_EQ(a.size(), b.size());
+        for (size_t level = 0; level < a.size(); ++level) {
+          ASSERT_EQ(a[level].size(), b[level].size());
+          for (size_t i = 0; i < a[level].size(); ++i) {
+            EXPECT_EQ(a[level][i].token, b[level][i].token);
+            EXPECT_EQ(std::bit_cast<uint32_t>(a[level][i].score),
+                      std::bit_cast<uint32_t>(b[level][i].score));
+          }
+        }
+      }
     }
   }
 }

@@ -32,28 +32,24 @@ constexpr double kRowTolerance = 1e-3;    // of a base's hidden value
 constexpr double kScoreTolerance = 1e-4;  // of a candidate's score
 constexpr double kDecidedMargin = 2e-3;   // above it rounding cannot change the best token
 
-// Names of folders under models/, in the repository where `own`, else in the shared folder.
+// Names of model folders. `shared`: the head is not the repository's of that name.
 struct Case {
   const char* base;
   const char* head;
-  bool own;
+  bool shared = false;
 };
-
-// A base of the repository where it is there: the same files as the shared one's.
-std::filesystem::path base_folder(const std::string& name) {
-  const std::filesystem::path own = testing::repo_dir() / "models" / name;
-  return std::filesystem::exists(own) ? own : testing::shared_dir_setting() / "models" / name;
-}
 
 class MlpPair : public ::testing::TestWithParam<Case> {
  protected:
   void SetUp() override {
-    head_ = testing::repo_dir() / "models" / GetParam().head;
-    if (!GetParam().own) {
+    SPINDRIFT_MODEL_OR_SKIP(folder, GetParam().head);
+    head_ = folder;
+    if (GetParam().shared) {
       SPINDRIFT_SHARED_OR_SKIP(shared, std::filesystem::path("models") / GetParam().head);
       head_ = shared;
     }
-    auto target = load_target(base_folder(GetParam().base), {});
+    SPINDRIFT_MODEL_OR_SKIP(base, GetParam().base);
+    auto target = load_target(base, {});
     ASSERT_TRUE(target.ok()) << target.error().message;
     target_ = std::move(target).value();
     loaded_ = load({});
@@ -280,7 +276,7 @@ TEST_P(MlpRounds, TheTreeAcceptsAtLeastTheChainAndMoreOnForeignPrompts) {
       Request request;
       request.prompt = run.prompt_ids;
       request.stop = {.ids = {0}, .ignore_eos = false, .max_new_tokens = std::ssize(run.ids)};
-      request.draft = {.mode = DraftWidth::Mode::kFixed, .tokens = nodes};
+      request.draft = {.mode = DraftWidth::Mode::kFixed, .tokens = nodes, .nodes = nodes};
       const auto outcome = engine.run(std::move(request));
       EXPECT_TRUE(outcome.ok());
       rounds += outcome.value().stats.draft.rounds;
@@ -302,17 +298,24 @@ TEST_P(MlpRounds, TheTreeAcceptsAtLeastTheChainAndMoreOnForeignPrompts) {
 
 std::string case_name(const ::testing::TestParamInfo<Case>& instance) {
   std::string name = instance.param.base;
-  std::replace(name.begin(), name.end(), '-', '_');
-  return name + (instance.param.own ? "_own" : "");
+  for (char& c : name)
+    if (c == '-' || c == '/') c = '_';
+  return name + (instance.param.shared ? "_shared" : "");
 }
 
 // The repository's head is the shared one as safetensors with the first name of each tied group.
-constexpr Case kOwn = {"granite-tiny", "granite-tiny-accelerator", true};
-constexpr Case kBin = {"granite-tiny", "granite-tiny-accelerator", false};
-constexpr Case kBigCode = {"gptbigcode-random", "gptbigcode-random-accelerator", false};
-constexpr Case kLlama = {"llama-biased-random", "llama-biased-random-accelerator", false};
+constexpr Case kOwn = {"granite-tiny", "granite-tiny-accelerator"};
+constexpr Case kBin = {"granite-tiny", "granite-tiny-accelerator", true};
+constexpr Case kBigCode = {"gptbigcode-random", "gptbigcode-random-accelerator"};
+constexpr Case kLlama = {"llama-biased-random", "llama-biased-random-accelerator"};
+constexpr Case kGelu = {"bases/bigcode-gelu", "bases/bigcode-gelu-accelerator"};
+constexpr Case kHead80 = {"bases/llama-head80", "bases/llama-head80-accelerator"};
+constexpr Case kLlama2 = {"bases/llama2-linear", "bases/llama2-linear-accelerator"};
+constexpr Case kArctic = {"bases/llama3-rope", "bases/llama3-rope-arctic"};
 
-INSTANTIATE_TEST_SUITE_P(Pairs, MlpRows, ::testing::Values(kOwn, kBin, kBigCode, kLlama),
+INSTANTIATE_TEST_SUITE_P(Pairs, MlpRows,
+                         ::testing::Values(kOwn, kBin, kBigCode, kLlama, kGelu, kHead80, kLlama2,
+                                           kArctic),
                          case_name);
 INSTANTIATE_TEST_SUITE_P(Pairs, MlpRounds, ::testing::Values(kOwn, kBin), case_name);
 

@@ -7,7 +7,6 @@
 #include <numeric>
 #include <span>
 #include <string>
-#include <string_view>
 
 #include "core/thread_pool.h"
 #include "golden/target_golden.h"
@@ -34,14 +33,7 @@ double log_sum_exp(std::span<const float> logits) {
 class TargetParity : public ::testing::TestWithParam<const char*> {
  protected:
   void SetUp() override {
-    // Demo targets and variants are part of the repository, the others are shared beside it.
-    std::filesystem::path folder = testing::repo_dir() / "models" / GetParam();
-    const bool variant = std::string_view(GetParam()).starts_with("variants/");
-    if (variant) folder = testing::repo_dir() / "tests" / "golden" / GetParam();
-    if (!variant && !std::filesystem::exists(folder)) {
-      SPINDRIFT_SHARED_OR_SKIP(shared, std::filesystem::path("models") / GetParam());
-      folder = shared;
-    }
+    SPINDRIFT_MODEL_OR_SKIP(folder, GetParam());
     Result<LoadedTarget> loaded = load_target(folder, {});
     ASSERT_TRUE(loaded.ok()) << loaded.error().message;
     target_ = std::move(loaded).value();
@@ -153,6 +145,10 @@ INSTANTIATE_TEST_SUITE_P(Variants, TargetParity,
                                            "variants/language-model-prefix",
                                            "variants/mixed-precision", "variants/mlx-joined",
                                            "variants/mlx-affine-g32", "variants/mlx-affine-g128"),
+                         folder_name);
+INSTANTIATE_TEST_SUITE_P(Bases, TargetParity,
+                         ::testing::Values("bases/bigcode-gelu", "bases/llama-head80",
+                                           "bases/llama2-linear", "bases/llama3-rope"),
                          folder_name);
 
 }  // namespace

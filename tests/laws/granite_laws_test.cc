@@ -25,11 +25,10 @@ using spindrift::testing::Recorder;
 constexpr int kDeep = 99;
 constexpr int64_t kAll = std::numeric_limits<int64_t>::max() / 2;
 
-// Names of folders under models/, in the repository where `own`, else in the shared folder.
+// Names of model folders.
 struct Case {
   const char* base;
   const char* head;
-  bool own;
 };
 
 struct Setting {
@@ -44,13 +43,10 @@ struct Setting {
 class GraniteLaws : public ::testing::TestWithParam<Case> {
  protected:
   void SetUp() override {
-    std::filesystem::path models = testing::repo_dir() / "models";
-    if (!GetParam().own) {
-      SPINDRIFT_SHARED_OR_SKIP(shared, std::filesystem::path("models") / GetParam().head);
-      models = shared.parent_path();
-    }
-    head_ = models / GetParam().head;
-    target_ = load_target(models / GetParam().base, {}).value();
+    SPINDRIFT_MODEL_OR_SKIP(base, GetParam().base);
+    SPINDRIFT_MODEL_OR_SKIP(head, GetParam().head);
+    head_ = head;
+    target_ = load_target(base, {}).value();
     const auto ids =
         JsonObject::parse_file(head_ / "golden" / "golden.json").value().get_ints("ids").value();
     short_.assign(ids.begin(), ids.begin() + 19);
@@ -211,7 +207,7 @@ TEST_P(GraniteLaws, ATurnThatChangesTheTailOfAConversationEqualsAFreshOne) {
     Setting longer = s;
     longer.prompt.insert(longer.prompt.end(), first.tokens.begin(), first.tokens.end());
     longer.prompt.resize(longer.prompt.size() - dropped);
-    longer.prompt.insert(longer.prompt.end(), {12, 442, 30});
+    longer.prompt.insert(longer.prompt.end(), long_.end() - 3, long_.end());
     const Outcome fresh = engine.run(request(longer, 20)).value();
     Request next = request(longer, 20);
     next.conversation = std::move(first.conversation);
@@ -224,12 +220,17 @@ TEST_P(GraniteLaws, ATurnThatChangesTheTailOfAConversationEqualsAFreshOne) {
 
 INSTANTIATE_TEST_SUITE_P(
     Pairs, GraniteLaws,
-    ::testing::Values(Case{"granite-tiny", "granite-tiny-accelerator", true},
-                      Case{"gptbigcode-random", "gptbigcode-random-accelerator", false},
-                      Case{"llama-biased-random", "llama-biased-random-accelerator", false}),
+    ::testing::Values(Case{"granite-tiny", "granite-tiny-accelerator"},
+                      Case{"bases/bigcode-gelu", "bases/bigcode-gelu-accelerator"},
+                      Case{"bases/llama-head80", "bases/llama-head80-accelerator"},
+                      Case{"bases/llama2-linear", "bases/llama2-linear-accelerator"},
+                      Case{"bases/llama3-rope", "bases/llama3-rope-arctic"},
+                      Case{"gptbigcode-random", "gptbigcode-random-accelerator"},
+                      Case{"llama-biased-random", "llama-biased-random-accelerator"}),
     [](const auto& instance) {
       std::string name = instance.param.base;
-      std::replace(name.begin(), name.end(), '-', '_');
+      for (char& c : name)
+        if (c == '-' || c == '/') c = '_';
       return name;
     });
 

@@ -29,14 +29,32 @@ inline std::optional<std::filesystem::path> shared_dir() {
   return dir;
 }
 
+// A model by the path of its folder under the repository's models/ or tests/golden/, else under
+// models/ of the shared ones, where it may be missing.
+inline std::filesystem::path model_folder(const std::filesystem::path& name) {
+  for (const char* own : {"models", "tests/golden"}) {
+    const std::filesystem::path folder = repo_dir() / own / name;
+    if (std::filesystem::is_directory(folder)) return folder;
+  }
+  return shared_dir_setting() / "models" / name;
+}
+
 }  // namespace spindrift::testing
 
 // SPINDRIFT_SHARED_OR_SKIP(variable, "models/laguna-tiny-bf16"): declares `variable`, or skips the
 // test and names the path that is missing. Use it in a TEST body (or a fixture's SetUp), not in a
 // helper that returns a value.
-#define SPINDRIFT_SHARED_OR_SKIP(variable, relative)                                              \
-  const std::filesystem::path variable = ::spindrift::testing::shared_dir_setting() / (relative); \
-  if (!std::filesystem::exists(variable))                                                         \
-  GTEST_SKIP() << "SKIPPED FOR LACK OF DATA: " << variable.string()                               \
-               << " does not exist; set SPINDRIFT_SHARED "                                        \
+#define SPINDRIFT_SHARED_OR_SKIP(variable, relative) \
+  SPINDRIFT_PATH_OR_SKIP(variable, ::spindrift::testing::shared_dir_setting() / (relative))
+
+// The same for a model that the repository may have: SPINDRIFT_MODEL_OR_SKIP(folder,
+// "granite-tiny").
+#define SPINDRIFT_MODEL_OR_SKIP(variable, name) \
+  SPINDRIFT_PATH_OR_SKIP(variable, ::spindrift::testing::model_folder(name))
+
+#define SPINDRIFT_PATH_OR_SKIP(variable, wanted)                    \
+  const std::filesystem::path variable = (wanted);                  \
+  if (!std::filesystem::exists(variable))                           \
+  GTEST_SKIP() << "SKIPPED FOR LACK OF DATA: " << variable.string() \
+               << " does not exist; set SPINDRIFT_SHARED "          \
                << "to the folder that holds the shared models"

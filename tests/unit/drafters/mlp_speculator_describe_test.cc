@@ -29,8 +29,8 @@ Bytes bytes_of(const std::vector<ModuleGroup>& groups) {
 }
 
 TEST(MlpSpeculatorDescribe, TiedTensorsUnderManyNamesAreStoredOnceAndReadByEveryStage) {
-  const auto head =
-      describe_drafter(testing::model_folder("bigcode-gelu-accelerator")).value();  // 4 stages
+  const auto head = describe_drafter(testing::model_folder("bases/bigcode-gelu-accelerator"))
+                        .value();  // 4 stages
   EXPECT_THAT(head.problems, ::testing::IsEmpty());
   constexpr int64_t kHalf = 2, kVocab = 422, kInner = 16, kHidden = 32;
   const Bytes bytes = bytes_of(head.groups);

@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "drafters/mlp_speculator/weights.h"
 #include "unit/drafters/mlp_speculator_fixture.h"
 
@@ -70,6 +72,15 @@ TEST(MlpSpeculatorWeights, TiedStagesShareTheFirstAndCopiesThatDifferAreAWarning
     ASSERT_TRUE(loaded.weights.ok()) << loaded.weights.error().message;
     ASSERT_EQ(loaded.weights.value().warnings.size(), 1U);
     EXPECT_NE(loaded.weights.value().warnings[0].find(name), std::string::npos);
+    const auto& found = loaded.weights.value().stages;
+    EXPECT_EQ(found[2].emb, found[0].emb);
+    EXPECT_EQ(found[2].head, found[0].head);
+    EXPECT_EQ(found[2].proj, found[1].proj);
+    std::vector<float> row(static_cast<size_t>(config.inner));
+    found[1].emb->read_row(config.vocab - 1, row);
+    const auto& first = tensors.tensors["emb.0.weight"].values;
+    EXPECT_TRUE(std::equal(row.begin(), row.end(), first.end() - config.inner));
+    EXPECT_EQ(found[1].norm_bias, tensors.tensors["ln.0.bias"].values);
   }
 }
 

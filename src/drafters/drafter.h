@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/check.h"
 #include "core/exec.h"
 #include "core/result.h"
 #include "core/rows.h"
@@ -40,6 +41,11 @@ class DraftState {
   virtual Position observed() const = 0;
   // Back to nothing (the conversation's prefix changed).
   virtual void reset() = 0;
+  // After open() or reset(): the first row to be observed is the one at `first`, a position that
+  // Drafter::first_seen() named.
+  virtual void start_at(Position first) {
+    SPINDRIFT_CHECK(first == 0, "this drafter sees every row");
+  }
   // Drops rows at positions >= n (n <= observed()), when the conversation's tail changed.
   // kUnsupported when a draft after n would need rows that are gone; the caller then starts over.
   virtual Status truncate(Position n) {
@@ -71,6 +77,9 @@ class Drafter {
   // Length of the longest path it can propose; a drafter of chains has no more nodes than that.
   virtual int max_depth() const { return max_nodes(); }
   virtual std::unique_ptr<DraftState> open() const = 0;
+  // The oldest position whose row a draft after position next - 1 depends on; it does not go down
+  // as `next` goes up.
+  virtual Position first_seen(Position /*next*/) const { return 0; }
   // Takes in committed rows, gap free.
   virtual void observe(DraftState& state, const Accepted& rows, Workspace& ws,
                        const Exec& ex) const = 0;

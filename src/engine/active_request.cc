@@ -32,16 +32,19 @@ bool is_prefix_of_rows(std::span<const RowIndex> path) {
 }  // namespace
 
 Engine::Active::Active(RequestId id, Request request, const TargetModel& target,
-                       const Drafter* drafter, Position context)
+                       const Drafter* drafter, PrefixCache* prefixes, Position context)
     : id_(id),
       request_(std::move(request)),
       conversation_(std::move(request_.conversation)),
+      lease_(prefixes, drafter),
+      gives_conversation_(prefixes == nullptr),
       prompt_size_(std::ssize(request_.prompt)),
       history_(request_.prompt),
       stop_(request_.stop, room(request_, context), std::move(request_.text)),
       drafting_(wants_draft(request_.draft, drafter)),
       width_(make_width_policy(request_.draft, drafting_ ? limits_of(*drafter) : DraftLimits{})) {
-  if (conversation_ == nullptr) conversation_ = std::make_unique<Conversation>(target, drafter);
+  if (conversation_ == nullptr || prefixes != nullptr)
+    conversation_ = std::make_unique<Conversation>(target, drafter);
   stats_.prompt_tokens = prompt_size_;
 }
 
@@ -50,14 +53,32 @@ bool Engine::Active::cancelled() const {
          (request_.cancelled != nullptr && request_.cancelled->load(std::memory_order_relaxed));
 }
 
-void Engine::Active::start() {
-  const bool first = !started();
-  if (first) started_ = Clock::now();
-  const Position kept = conversation_->reuse(history_, drafting_);
-  if (first) stats_.reused_tokens = kept;
+void Engine::Active::start(Workspace& ws, const Exec& ex) {
+  if (!started()) started_ = Clock::now();
+  conversation_->reuse(history_, drafting_);
+  lease_.begin(*conversation_, history_, drafting_, ws, ex);
+  count_reused(0);
+}
+
+void Engine::Active::catch_up(Workspace& ws, const Exec& ex) {
+  const Position before = committed();
+  lease_.extend(*conversation_, history_, drafting_, ws, ex);
+  count_reused(before);
+}
+
+// What a replay finds again is not counted.
+void Engine::Active::count_reused(Position before) {
+  if (stats_.replays == 0) stats_.reused_tokens += committed() - before;
+}
+
+int64_t Engine::Active::bytes_when_read() const {
+  const Sequence& sequence = conversation_->sequence();
+  return bytes() + std::max<int64_t>(
+                       0, sequence.bytes_at(std::ssize(history_)) - sequence.bytes_at(committed()));
 }
 
 void Engine::Active::drop() {
+  lease_.release();
   conversation_->reset();
   ++stats_.replays;
 }
@@ -173,6 +194,7 @@ void Engine::Active::commit(std::span<const ConstRows> taps, const Drafter* draf
   for (const RowIndex row : path_) ids.push_back(row_tokens_[static_cast<size_t>(row)]);
   const Position first = committed();
   conversation_->commit(path_, ids);
+  lease_.add(*conversation_, taps, path_);
   if (drafting_) {
     const auto start = Clock::now();
     observe(first, taps, *drafter, ws, ex, gather);
@@ -253,7 +275,7 @@ Outcome Engine::Active::outcome(FinishReason reason, std::optional<Error> error)
           .error = std::move(error),
           .stats = std::move(stats_),
           .ledger_digest = request_.ledger ? ledger_.digest() : std::string(),
-          .conversation = std::move(conversation_)};
+          .conversation = gives_conversation_ ? std::move(conversation_) : nullptr};
 }
 
 }  // namespace spindrift

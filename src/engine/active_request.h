@@ -10,6 +10,7 @@
 #include "core/rows.h"
 #include "engine/engine.h"
 #include "engine/ledger.h"
+#include "engine/prefix_lease.h"
 #include "engine/speculation.h"
 
 namespace spindrift {
@@ -17,8 +18,9 @@ namespace spindrift {
 // One request inside the engine: its ids so far, its caches, and what it does in the current step.
 class Engine::Active {
  public:
+  // `prefixes` may be null: then the conversation comes from the request and goes to the outcome.
   Active(RequestId id, Request request, const TargetModel& target, const Drafter* drafter,
-         Position context);
+         PrefixCache* prefixes, Position context);
 
   RequestId id() const { return id_; }
   bool cancelled() const;
@@ -31,15 +33,25 @@ class Engine::Active {
   int64_t tokens_left() const { return stop_.tokens_left(); }
   int64_t generated() const { return std::ssize(history_) - prompt_size_; }
   Position committed() const { return conversation_->committed(); }
-  int64_t bytes() const { return conversation_->bytes(); }
+  // Without what the prefix cache counts.
+  int64_t bytes() const { return conversation_->bytes() + lease_.bytes(); }
+  // bytes() when all ids so far have been read, draft context aside.
+  int64_t bytes_when_read() const;
+  std::span<const TokenId> history() const { return history_; }
   // Ids the target has not seen: 1 while decoding (the bonus token), more while a prompt or a
   // replay is being read.
   int64_t unseen() const { return std::ssize(history_) - committed(); }
   bool decoding() const { return unseen() == 1 && generated() > 0; }
 
   // Makes the caches a prefix of the ids.
-  void start();
-  // Drops the caches; start() again continues.
+  void start(Workspace& ws, const Exec& ex);
+  // While reading a prompt: takes over what others have read of it in the meantime.
+  void catch_up(Workspace& ws, const Exec& ex);
+  // Whether `other` is reading what this request reads next, so that it need not.
+  bool waits_for(const Active& other) const {
+    return lease_.waits_for(other.lease_, history_, other.history_, committed());
+  }
+  // Drops the caches of a started request; start() again continues.
   void drop();
 
   // Chooses this round's draft width. The call's tree is cleared; 0 nodes = a plain round.
@@ -66,6 +78,7 @@ class Engine::Active {
   }
   StopReason emit(TokenId token, bool drafted, std::span<const float> row);
   void show_text(std::string_view piece, bool drafted);
+  void count_reused(Position before);
   void observe(Position first, std::span<const ConstRows> taps, const Drafter& drafter,
                Workspace& ws, const Exec& ex, std::vector<float>& gather);
   void record_round();
@@ -73,6 +86,8 @@ class Engine::Active {
   RequestId id_;
   Request request_;
   std::unique_ptr<Conversation> conversation_;
+  PrefixLease lease_;
+  bool gives_conversation_;
   int64_t prompt_size_;
   std::vector<TokenId> history_;  // prompt + generated
   StopRule stop_;

@@ -41,6 +41,18 @@ bool Conversation::cut_back(Position n, bool drafting) {
   return true;
 }
 
+void Conversation::append(const SharedBlock& block, std::span<const TokenId> ids) {
+  sequence_->append(block);
+  tokens_.insert(tokens_.end(), ids.begin(), ids.end());
+  SPINDRIFT_CHECK(sequence_->committed() == committed(), "one id a position");
+}
+
+DraftState& Conversation::restart_draft(Position first) {
+  draft_ = drafter_->open();
+  draft_->start_at(first);
+  return *draft_;
+}
+
 void Conversation::commit(std::span<const RowIndex> path, std::span<const TokenId> ids) {
   SPINDRIFT_CHECK(path.size() == ids.size(), "one id a committed row");
   sequence_->commit(path);

@@ -25,6 +25,7 @@ class Conversation {
   const std::vector<TokenId>& tokens() const { return tokens_; }
   Position committed() const { return static_cast<Position>(tokens_.size()); }
   Sequence& sequence() { return *sequence_; }
+  const Sequence& sequence() const { return *sequence_; }
   // The drafter's context; null while no request has drafted.
   DraftState* draft() { return draft_.get(); }
   int64_t bytes() const;
@@ -35,6 +36,10 @@ class Conversation {
   Position reuse(std::span<const TokenId> ids, bool drafting);
   // Drops everything; the ids can be replayed.
   void reset();
+  // Adds a block that other conversations share; the drafter's context does not follow.
+  void append(const SharedBlock& block, std::span<const TokenId> ids);
+  // A new context of the drafter; the first row it will be shown is the one at `first`.
+  DraftState& restart_draft(Position first);
   // Commits rows of the last forward and takes their ids.
   void commit(std::span<const RowIndex> path, std::span<const TokenId> ids);
 

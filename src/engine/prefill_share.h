@@ -3,29 +3,47 @@
 #include <algorithm>
 #include <cstdint>
 #include <span>
-#include <vector>
 
 namespace spindrift {
 
-// Divides `budget` prompt rows of one forward among prompts that still want wanted[i] > 0 rows:
-// equal shares, what a short prompt leaves goes to the longer ones, earlier ones first; at least
-// one row each. So a short prompt is never stuck behind a long one.
-inline std::vector<int64_t> share_prefill(std::span<const int64_t> wanted, int64_t budget) {
-  std::vector<int64_t> rows(wanted.size(), 1);
-  int64_t left = budget - static_cast<int64_t>(wanted.size());
-  for (bool grew = true; left > 0 && grew;) {
-    grew = false;
-    int64_t hungry = 0;
-    for (size_t i = 0; i < rows.size(); ++i) hungry += rows[i] < wanted[i] ? 1 : 0;
-    const int64_t each = hungry == 0 ? 0 : (left + hungry - 1) / hungry;
-    for (size_t i = 0; i < rows.size() && left > 0; ++i) {
-      const int64_t more = std::min({each, wanted[i] - rows[i], left});
-      rows[i] += more;
-      left -= more;
-      grew = grew || more > 0;
-    }
+// A prompt that is being read.
+struct PromptRows {
+  int64_t wanted = 0;  // rows still to read; 0 = none in this forward
+  int64_t rows = 0;    // its part of the forward
+};
+
+// Divides `budget` prompt rows of one forward among prompts in order of arrival. A quarter is for
+// the first one that wants rows, so that it never stands still; the rest goes to those that want
+// the fewest, equals by arrival, so that a short prompt is not stuck behind long ones.
+inline void share_prefill(std::span<PromptRows> prompts, int64_t budget) {
+  for (PromptRows& prompt : prompts) prompt.rows = 0;
+  const auto first = std::find_if(prompts.begin(), prompts.end(),
+                                  [](const PromptRows& prompt) { return prompt.wanted > 0; });
+  if (first == prompts.end()) return;
+  first->rows = std::min(first->wanted, std::max<int64_t>(1, budget / 4));
+  for (int64_t left = budget - first->rows; left > 0;) {
+    PromptRows* next = nullptr;
+    for (PromptRows& prompt : prompts)
+      if (prompt.rows < prompt.wanted && (next == nullptr || prompt.wanted < next->wanted))
+        next = &prompt;
+    if (next == nullptr) return;
+    const int64_t more = std::min(next->wanted - next->rows, left);
+    next->rows += more;
+    left -= more;
   }
-  return rows;
+}
+
+// The largest share with which min(n, share) over `wanted` sums to at most `budget`.
+inline int64_t largest_share(std::span<const int64_t> wanted, int64_t budget) {
+  int64_t share = 0;
+  for (const int64_t n : wanted) share = std::max(share, n);
+  const auto sum = [&] {
+    int64_t total = 0;
+    for (const int64_t n : wanted) total += std::min(n, share);
+    return total;
+  };
+  while (share > 0 && sum() > budget) --share;
+  return share;
 }
 
 }  // namespace spindrift

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -22,6 +23,12 @@ class KvSequence final : public Sequence {
   void commit(std::span<const RowIndex> path) override;
   Status truncate(Position n) override;
   int64_t kv_bytes() const override;
+  Position block_positions() const override { return nn::KvCache::kBlockPositions; }
+  std::unique_ptr<SharedBlock> share(int64_t index) const override;
+  void append(const SharedBlock& block) override;
+  Position windowed_from(Position n) const override;
+  void keep_from(Position first) override;
+  int64_t bytes_at(Position n) const override;
   std::vector<std::byte> state_bytes() const override;
 
  private:

@@ -15,6 +15,20 @@
 
 namespace spindrift {
 
+// Keys and values of consecutive positions of one conversation, of all layers, kept so that others
+// may begin with them. What it holds is counted here, no longer by the sequences that hold it too.
+class SharedBlock {
+ public:
+  virtual ~SharedBlock() = default;
+  virtual int64_t bytes() const = 0;
+  // Whether layers with a window have their part.
+  virtual bool whole() const = 0;
+  // Lets go of that part. A sequence that is not near the block does not need it.
+  virtual void thin() = 0;
+  // What bytes() is after thin().
+  virtual int64_t thin_bytes() const = 0;
+};
+
 // All per-conversation state of a target: keys and values per layer.
 class Sequence {
  public:
@@ -26,6 +40,21 @@ class Sequence {
   // Drops positions >= n. kUnsupported when a window has already let go of what a query at n sees.
   virtual Status truncate(Position n) = 0;
   virtual int64_t kv_bytes() const = 0;
+
+  // Positions of a block that can be shared; 0 = this sequence shares nothing.
+  virtual Position block_positions() const { return 0; }
+  // Block `index` of the committed positions. A part that windows have let go of is missing.
+  virtual std::unique_ptr<SharedBlock> share(int64_t /*index*/) const { return nullptr; }
+  // Commits the positions of a block, where a block begins. Blocks that are not whole must come
+  // before windowed_from() of where the sequence goes on.
+  virtual void append(const SharedBlock& /*block*/) {}
+  // The oldest position that a row at n sees in layers with a window; n when no layer has one.
+  virtual Position windowed_from(Position n) const { return n; }
+  // From now on windows let go of positions before `first` only.
+  virtual void keep_from(Position /*first*/) {}
+  // The least memory that n committed positions need.
+  virtual int64_t bytes_at(Position /*n*/) const { return 0; }
+
   // Every byte that future rows can see, for tests of the rollback law.
   virtual std::vector<std::byte> state_bytes() const = 0;
 };

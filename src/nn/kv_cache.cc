@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <limits>
 #include <string>
+#include <utility>
 
 #include "core/aligned.h"
 #include "core/bf16.h"
@@ -11,8 +13,7 @@
 namespace spindrift::nn {
 namespace {
 
-constexpr Position kBlockPositions =
-    64;  // a multiple of 16: blocks end where attention's lanes end
+constexpr Position kBlockPositions = KvCache::kBlockPositions;
 constexpr size_t kMaxSpareBlocks = 2;
 
 void store(std::span<const float> from, DType dtype, std::byte* to) {
@@ -32,18 +33,18 @@ void store(std::span<const float> from, DType dtype, std::byte* to) {
 // everything committed: a chain is committed by counting it, a branch by moving its rows down.
 // Blocks are [kv_heads][kBlockPositions][head_dim], keys and values apart.
 struct KvCache::State {
-  struct Block {
-    AlignedBytes keys, values;
-  };
+  using Block = KvBlock;
+  using BlockPtr = std::shared_ptr<KvBlock>;
 
   KvShape shape;
   int64_t head_bytes = 0;   // one head of one position
   int64_t block_bytes = 0;  // keys (or values) of one block
   Position committed = 0;
-  Position first = 0;         // every committed position >= first is held
-  Position base = 0;          // slot that blocks[0] starts with
-  std::vector<Block> blocks;  // consecutive
-  std::vector<Block> spare;   // given up, ready for use
+  Position first = 0;  // every committed position >= first is held
+  Position base = 0;   // slot that blocks[0] starts with
+  Position keep = std::numeric_limits<Position>::max();  // blocks from here on are not recycled
+  std::vector<BlockPtr> blocks;                          // consecutive
+  std::vector<BlockPtr> spare;                           // given up, ready for use; of nobody else
   int64_t staged_rows = 0;
 
   // The oldest position that a query at q sees.
@@ -54,27 +55,51 @@ struct KvCache::State {
   Position end() const { return base + static_cast<Position>(blocks.size()) * kBlockPositions; }
 
   const Block& block_of(Position slot) const {
-    return blocks[static_cast<size_t>((slot - base) / kBlockPositions)];
+    return *blocks[static_cast<size_t>((slot - base) / kBlockPositions)];
   }
   int64_t offset(int64_t head, Position slot) const {
     return (head * kBlockPositions + (slot - base) % kBlockPositions) * head_bytes;
   }
 
+  BlockPtr fresh_block() {
+    if (spare.empty())
+      return std::make_shared<KvBlock>(KvBlock{aligned_bytes(static_cast<size_t>(block_bytes)),
+                                               aligned_bytes(static_cast<size_t>(block_bytes))});
+    BlockPtr block = std::move(spare.back());
+    spare.pop_back();
+    return block;
+  }
+
   void grow_to(Position slots) {
-    while (end() < slots) {
-      if (spare.empty()) {
-        blocks.push_back({aligned_bytes(static_cast<size_t>(block_bytes)),
-                          aligned_bytes(static_cast<size_t>(block_bytes))});
-      } else {
-        blocks.push_back(std::move(spare.back()));
-        spare.pop_back();
-      }
+    while (end() < slots) blocks.push_back(fresh_block());
+  }
+
+  // Makes the slots from `committed` on writable: after going back, others may hold their block.
+  void own_tail() {
+    if (end() <= committed) return;
+    BlockPtr& tail = blocks[static_cast<size_t>((committed - base) / kBlockPositions)];
+    if (tail.use_count() == 1) return;
+    BlockPtr copy = fresh_block();
+    std::memcpy(copy->keys.get(), tail->keys.get(), static_cast<size_t>(block_bytes));
+    std::memcpy(copy->values.get(), tail->values.get(), static_cast<size_t>(block_bytes));
+    tail = std::move(copy);
+  }
+
+  void give_up(BlockPtr& block) {
+    if (spare.size() < kMaxSpareBlocks && block.use_count() == 1)
+      spare.push_back(std::move(block));
+    else
+      block.reset();
+  }
+
+  void drop_from(Position slot) {
+    while (!blocks.empty() && end() - kBlockPositions >= slot) {
+      give_up(blocks.back());
+      blocks.pop_back();
     }
   }
 
-  void give_up(Block& block) {
-    if (spare.size() < kMaxSpareBlocks) spare.push_back(std::move(block));
-  }
+  void recycle() { recycle_below(std::min({oldest_seen(committed), committed, keep})); }
 
   // Gives up whole blocks below `position`.
   void recycle_below(Position position) {
@@ -143,6 +168,7 @@ void KvCache::stage(ConstRows k, ConstRows v) {
   const int64_t heads = s.shape.kv_heads, dim = s.shape.head_dim;
   SPINDRIFT_CHECK(k.cols() == heads * dim && v.cols() == heads * dim && k.rows() == v.rows(),
                   "staged rows have the cache's shape");
+  s.own_tail();
   s.grow_to(s.committed + k.rows());
   s.staged_rows = k.rows();
   for (int64_t row = 0; row < k.rows(); ++row) {
@@ -191,8 +217,40 @@ void KvCache::commit(std::span<const RowIndex> path) {
   }
   s.committed += static_cast<Position>(path.size());
   s.staged_rows = 0;
-  s.recycle_below(std::min(s.oldest_seen(s.committed), s.committed));
+  s.recycle();
 }
+
+std::shared_ptr<KvBlock> KvCache::block(int64_t index) const {
+  const State& s = *state_;
+  const Position first = index * kBlockPositions;
+  SPINDRIFT_CHECK(index >= 0 && first + kBlockPositions <= s.committed,
+                  "a block that is committed");
+  if (first < s.first || first < s.base) return nullptr;
+  return s.blocks[static_cast<size_t>((first - s.base) / kBlockPositions)];
+}
+
+void KvCache::append(std::shared_ptr<KvBlock> block) {
+  State& s = *state_;
+  SPINDRIFT_CHECK(s.committed % kBlockPositions == 0, "blocks follow each other");
+  s.staged_rows = 0;
+  s.drop_from(s.committed);
+  s.committed += kBlockPositions;
+  if (block != nullptr) {
+    if (s.blocks.empty()) s.base = s.committed - kBlockPositions;
+    s.blocks.push_back(std::move(block));
+    s.recycle();
+    return;
+  }
+  s.drop_from(0);
+  s.base = s.first = s.committed;
+}
+
+void KvCache::keep_from(Position first) {
+  state_->keep = first;
+  state_->recycle();
+}
+
+Position KvCache::oldest_seen(Position q) const { return state_->oldest_seen(q); }
 
 Status KvCache::can_truncate(Position n) const {
   const State& s = *state_;
@@ -210,18 +268,23 @@ Status KvCache::truncate(Position n) {
   State& s = *state_;
   s.staged_rows = 0;
   s.committed = n;
-  while (!s.blocks.empty() && s.end() - kBlockPositions >= n) {
-    s.give_up(s.blocks.back());
-    s.blocks.pop_back();
-  }
+  s.drop_from(n);
   if (s.blocks.empty()) s.base = n - n % kBlockPositions;
   s.first = std::min(s.first, n);
   return ok_status();
 }
 
 int64_t KvCache::bytes() const {
-  const auto blocks = static_cast<int64_t>(state_->blocks.size() + state_->spare.size());
-  return 2 * blocks * state_->block_bytes;
+  auto blocks = std::ssize(state_->spare);
+  for (const State::BlockPtr& block : state_->blocks) blocks += block->keepers == 0 ? 1 : 0;
+  return blocks * block_bytes();
+}
+
+int64_t KvCache::block_bytes() const { return 2 * state_->block_bytes; }
+
+int64_t KvCache::bytes_at(Position n) const {
+  const Position first = std::min(state_->oldest_seen(n), n) / kBlockPositions;
+  return ((n + kBlockPositions - 1) / kBlockPositions - first) * block_bytes();
 }
 
 void KvCache::append_state(std::vector<std::byte>& out) const {

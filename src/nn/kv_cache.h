@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include "core/aligned.h"
 #include "core/dtype.h"
 #include "core/result.h"
 #include "core/rows.h"
@@ -21,12 +22,22 @@ struct KvShape {
                               // staging equals committing
 };
 
+// Keys and values of KvCache::kBlockPositions consecutive positions of one layer. Once all of them
+// are committed nobody writes to it, so several sequences may hold it.
+struct KvBlock {
+  AlignedBytes keys, values;
+  int keepers = 0;  // who count its memory; 0 = the caches that hold it
+};
+
 // Keys and values of one layer of one sequence: rows are staged by a forward, attended to, then
 // some of them committed. Nothing speculative is ever written where it must be erased. Storage is
 // blocks of positions, head-major inside a block; it grows with use, and blocks that every future
 // query is too far from are recycled.
 class KvCache {
  public:
+  // A multiple of 16: blocks end where attention's lanes end.
+  static constexpr Position kBlockPositions = 64;
+
   explicit KvCache(const KvShape& shape);
   ~KvCache();
   KvCache(KvCache&&) noexcept;
@@ -50,7 +61,21 @@ class KvCache {
   // recycled.
   Status truncate(Position n);
   Status can_truncate(Position n) const;  // what truncate(n) would answer
-  int64_t bytes() const;                  // memory held
+
+  // Block `index`, positions [index, index + 1) * kBlockPositions, all committed; null when it was
+  // recycled.
+  std::shared_ptr<KvBlock> block(int64_t index) const;
+  // Commits the positions of a block that another cache of this shape shares; committed() must be
+  // where a block begins. Null: the positions count as recycled, as do those before them.
+  void append(std::shared_ptr<KvBlock> block);
+  // From now on only blocks before `first` are recycled.
+  void keep_from(Position first);
+  // The oldest position that a query at q sees.
+  Position oldest_seen(Position q) const;
+
+  int64_t bytes() const;               // memory held, without blocks that a keeper counts
+  int64_t block_bytes() const;         // of one block
+  int64_t bytes_at(Position n) const;  // the least that n committed positions need
   // The stored bytes of every committed position that a query at committed() sees, for tests of the
   // rollback law.
   void append_state(std::vector<std::byte>& out) const;

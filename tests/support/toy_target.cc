@@ -1,10 +1,12 @@
 #include "support/toy_target.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <limits>
 #include <string>
+#include <utility>
 
 #include "core/check.h"
 #include "core/thread_pool.h"
@@ -31,26 +33,91 @@ struct ToyKeys {
   std::vector<float> keys, values, staged_keys, staged_values;
 };
 
-void append(std::vector<float>& to, const std::vector<float>& from, size_t row) {
+void add_row(std::vector<float>& to, const std::vector<float>& from, size_t row) {
   const auto at = from.begin() + static_cast<ptrdiff_t>(row * kHidden);
   to.insert(to.end(), at, at + kHidden);
 }
 
+// A copy of some positions' keys and values.
+class ToyBlock final : public SharedBlock {
+ public:
+  struct Layer {
+    std::vector<float> keys, values;
+  };
+  ToyBlock(std::array<Layer, ToyTarget::kLayers> held, bool windowed)
+      : layers(std::move(held)), windowed_(windowed) {}
+  int64_t bytes() const override {
+    int64_t floats = 0;
+    for (const Layer& layer : layers) floats += std::ssize(layer.keys) + std::ssize(layer.values);
+    return floats * static_cast<int64_t>(sizeof(float));
+  }
+  bool whole() const override { return !layers[0].keys.empty(); }
+  void thin() override {
+    if (windowed_)
+      for (Layer& layer : layers) layer = {};
+  }
+  int64_t thin_bytes() const override { return windowed_ ? 0 : bytes(); }
+
+  std::array<Layer, ToyTarget::kLayers> layers;
+
+ private:
+  bool windowed_;
+};
+
 class ToySequence final : public Sequence {
  public:
   explicit ToySequence(Position window) : window_(window) {}
+  Position block_positions() const override { return ToyTarget::kBlock; }
+  std::unique_ptr<SharedBlock> share(int64_t index) const override {
+    const Position first = index * ToyTarget::kBlock;
+    SPINDRIFT_CHECK(first + ToyTarget::kBlock <= committed_, "shared positions are committed");
+    std::array<ToyBlock::Layer, ToyTarget::kLayers> held;
+    for (size_t l = 0; l < held.size() && layers[l].first <= first; ++l) {
+      const auto at = static_cast<ptrdiff_t>((first - layers[l].first) * kHidden);
+      const auto cut = [at](const std::vector<float>& from) {
+        return std::vector(from.begin() + at, from.begin() + at + ToyTarget::kBlock * kHidden);
+      };
+      held[l] = {cut(layers[l].keys), cut(layers[l].values)};
+    }
+    return std::make_unique<ToyBlock>(std::move(held), window_ > 0);
+  }
+  void append(const SharedBlock& block) override {
+    const auto& held = static_cast<const ToyBlock&>(block).layers;
+    committed_ += ToyTarget::kBlock;
+    for (size_t l = 0; l < held.size(); ++l) {
+      ToyKeys& layer = layers[l];
+      layer.keys.insert(layer.keys.end(), held[l].keys.begin(), held[l].keys.end());
+      layer.values.insert(layer.values.end(), held[l].values.begin(), held[l].values.end());
+      if (held[l].keys.empty()) {
+        layer = {};
+        layer.first = committed_;
+      }
+    }
+    forget_unseen();
+  }
+  Position windowed_from(Position n) const override {
+    return window_ == 0 ? n : std::min(n, first_visible(n));
+  }
+  void keep_from(Position first) override {
+    keep_ = first;
+    forget_unseen();
+  }
+  int64_t bytes_at(Position n) const override {
+    return (n - std::min(n, first_visible(n))) * kHidden * ToyTarget::kLayers * 2 *
+           static_cast<int64_t>(sizeof(float));
+  }
   Position committed() const override { return committed_; }
   void commit(std::span<const RowIndex> path) override {
     for (ToyKeys& layer : layers) {
       for (const RowIndex row : path) {
-        append(layer.keys, layer.staged_keys, static_cast<size_t>(row));
-        append(layer.values, layer.staged_values, static_cast<size_t>(row));
+        add_row(layer.keys, layer.staged_keys, static_cast<size_t>(row));
+        add_row(layer.values, layer.staged_values, static_cast<size_t>(row));
       }
       layer.staged_keys.clear();
       layer.staged_values.clear();
     }
     committed_ += std::ssize(path);
-    for (ToyKeys& layer : layers) forget(layer, first_visible(committed_));
+    forget_unseen();
   }
   Status truncate(Position n) override {
     SPINDRIFT_CHECK(n <= committed_, "truncate goes back");
@@ -89,6 +156,10 @@ class ToySequence final : public Sequence {
   ToyKeys layers[ToyTarget::kLayers];
 
  private:
+  void forget_unseen() {
+    const Position first = std::min({first_visible(committed_), committed_, keep_});
+    for (ToyKeys& layer : layers) forget(layer, first);
+  }
   static void forget(ToyKeys& layer, Position before) {
     const auto floats =
         static_cast<ptrdiff_t>(std::max<Position>(0, before - layer.first) * kHidden);
@@ -97,6 +168,7 @@ class ToySequence final : public Sequence {
     layer.first = std::max(layer.first, before);
   }
   Position window_, committed_ = 0;
+  Position keep_ = std::numeric_limits<Position>::max();
 };
 
 // A fixed-order dot product; reversed for the target that breaks the law.

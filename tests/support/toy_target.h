@@ -23,6 +23,7 @@ class ToyTarget final : public TargetModel {
   static constexpr int64_t kVocab = 97;
   static constexpr int64_t kHidden = 8;
   static constexpr int kLayers = 2;
+  static constexpr Position kBlock = 4;  // positions in a block that is shared
 
   explicit ToyTarget(const ToyConfig& config = {});
   const ModelInfo& info() const override { return info_; }

@@ -32,6 +32,10 @@ std::unique_ptr<DraftState> DFlashDrafter::open() const {
   return std::make_unique<State>(model_.config);
 }
 
+Position DFlashDrafter::first_seen(Position next) const {
+  return State::first_needed(model_.config, next);
+}
+
 int64_t DFlashDrafter::block_rows(const DraftCall& call) const {
   const int masks = std::min({call.max_nodes, call.max_depth, max_nodes()});
   return masks > 0 ? 1 + masks : 0;

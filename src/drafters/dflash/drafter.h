@@ -23,6 +23,7 @@ class DFlashDrafter final : public Drafter {
   std::span<const Tap> taps() const override { return taps_; }
   int max_nodes() const override { return model_.config.block_size - 1; }
   std::unique_ptr<DraftState> open() const override;
+  Position first_seen(Position next) const override;
   void observe(DraftState& state, const Accepted& rows, Workspace& ws,
                const Exec& ex) const override;
   void propose(std::span<const DraftCall> calls, Workspace& ws, const Exec& ex) const override;

@@ -28,6 +28,11 @@ void State::reset() {
   }
 }
 
+void State::start_at(Position first) {
+  SPINDRIFT_CHECK(observed_ == 0 && first % kLanes == 0, "a fresh state starts where a cache can");
+  observed_ = origin_ = first;
+}
+
 Status State::truncate(Position n) {
   SPINDRIFT_CHECK(n >= 0 && n <= observed_, "truncate keeps a prefix");
   const Error gone{ErrorCode::kUnsupported, "the drafter's context has let go of rows before " +
@@ -65,10 +70,8 @@ int64_t State::bytes() const {
   return total;
 }
 
-// The oldest position that a block whose bonus token stands at `next` can see, rounded down to
-// where a cache can start.
-Position State::first_needed(Position next) const {
-  const Position oldest = std::max<Position>(0, next - config_.window + 1);
+Position State::first_needed(const Config& config, Position next) {
+  const Position oldest = std::max<Position>(0, next - config.window + 1);
   return oldest - oldest % kLanes;
 }
 

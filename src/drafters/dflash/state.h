@@ -22,6 +22,7 @@ class State final : public DraftState {
 
   Position observed() const override { return observed_; }
   void reset() override;
+  void start_at(Position first) override;
   // Succeeds while every row that a block at n sees is still held.
   Status truncate(Position n) override;
   int64_t bytes() const override;
@@ -43,6 +44,10 @@ class State final : public DraftState {
   // Position of row 0 of every cache.
   Position origin() const { return origin_; }
 
+  // The oldest position that a block whose bonus token stands at `next` can see, rounded down to
+  // where a cache can start.
+  static Position first_needed(const Config& config, Position next);
+
  private:
   struct Pending {
     Position first = 0;
@@ -50,7 +55,7 @@ class State final : public DraftState {
     std::vector<float> taps;
     Position end() const { return first + rows; }
   };
-  Position first_needed(Position next) const;
+  Position first_needed(Position next) const { return first_needed(config_, next); }
 
   const Config& config_;
   Position observed_ = 0;

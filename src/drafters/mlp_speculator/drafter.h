@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -30,6 +31,7 @@ class MlpSpeculatorDrafter final : public Drafter {
   int max_nodes() const override { return max_nodes_; }
   int max_depth() const override { return model_.config.stages; }
   std::unique_ptr<DraftState> open() const override;
+  Position first_seen(Position next) const override { return std::max<Position>(0, next - 1); }
   void observe(DraftState& state, const Accepted& rows, Workspace& ws,
                const Exec& ex) const override;
   void propose(std::span<const DraftCall> calls, Workspace& ws, const Exec& ex) const override;

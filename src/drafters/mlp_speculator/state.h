@@ -16,6 +16,7 @@ class State final : public DraftState {
     observed_ = 0;
     row_.clear();
   }
+  void start_at(Position first) override { observed_ = first; }
   // Always succeeds. The row before n is gone, so nothing is proposed until the next one is seen,
   // which comes with the next token.
   Status truncate(Position n) override {

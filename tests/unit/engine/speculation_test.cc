@@ -3,8 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "engine/prefill_share.h"
-
 namespace spindrift {
 namespace {
 
@@ -74,19 +72,6 @@ TEST(DraftDepth, IsTheLongestPathBelowTheBonus) {
   const std::vector<RowIndex> parents = {kRoot, kRoot, 0, 2, 1};
   EXPECT_EQ(draft_depth(parents), 3);
   EXPECT_EQ(draft_depth({}), 0);
-}
-
-TEST(PrefillShare, AShortPromptIsServedWholeBesideALongOne) {
-  const std::vector<int64_t> wanted = {1000, 20};
-  EXPECT_THAT(share_prefill(wanted, 128), ElementsAre(108, 20));
-}
-
-TEST(PrefillShare, EveryPromptGetsARowAndNoneMoreThanItWants) {
-  const std::vector<int64_t> wanted = {3, 1, 5};
-  EXPECT_THAT(share_prefill(wanted, 1), ElementsAre(1, 1, 1));
-  EXPECT_THAT(share_prefill(wanted, 100), ElementsAre(3, 1, 5));
-  EXPECT_THAT(share_prefill(wanted, 7), ElementsAre(3, 1, 3));
-  EXPECT_TRUE(share_prefill({}, 7).empty());
 }
 
 }  // namespace

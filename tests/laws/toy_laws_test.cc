@@ -187,35 +187,6 @@ TEST_P(ToyLaws, TheDrafterSeesTheSameTapRowsHoweverTheyWereComputed) {
   for (const auto& hashes : seen) EXPECT_EQ(hashes, seen.front());
 }
 
-TEST_P(ToyLaws, ASmallMemoryBudgetDropsAndReplaysWithoutChangingAnyLedger) {
-  std::vector<Recorded> alone;
-  const auto nth = [](int i, RequestListener* listener) {
-    Request r =
-        request({.sampling = {.temperature = 1.0F, .seed = static_cast<uint64_t>(i)}}, listener);
-    r.prompt.resize(static_cast<size_t>(5 + 3 * i));
-    return r;
-  };
-  for (int i = 0; i < 5; ++i) {
-    Engine engine(target_, nullptr, {}, {});
-    Recorder recorder;
-    ASSERT_TRUE(engine.submit(nth(i, &recorder)).ok());
-    while (!recorder.run.finished) engine.step();
-    alone.push_back(std::move(recorder.run));
-  }
-  const int64_t one = alone.back().outcome.conversation->bytes();
-  Engine engine(target_, nullptr, {}, {.prefill_chunk = 6, .memory_budget = 2 * one});
-  std::vector<Recorder> recorders(5);
-  for (int i = 0; i < 5; ++i)
-    ASSERT_TRUE(engine.submit(nth(i, &recorders[static_cast<size_t>(i)])).ok());
-  while (engine.step()) EXPECT_LE(engine.memory_in_use(), 2 * one);
-  int64_t replays = 0;
-  for (size_t i = 0; i < recorders.size(); ++i) {
-    EXPECT_EQ(recorders[i].run.ledger, alone[i].ledger);
-    replays += recorders[i].run.outcome.stats.replays;
-  }
-  EXPECT_GT(replays, 0);
-}
-
 // The control: the same comparison must fail on a target whose rows depend on their batch.
 TEST_P(ToyLaws, ATargetThatBreaksTheRowLawIsCaughtByItsLedger) {
   const ToyTarget broken({.window = GetParam(), .breaks_row_law = true});

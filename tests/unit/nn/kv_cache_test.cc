@@ -179,6 +179,84 @@ TEST(KvCache, GoingBackToNothingIsAFreshStart) {
   }
 }
 
+// Gives `to` the first `count` blocks of `from`; windows get null where those have let go.
+void share(const NamedKeys& from, NamedKeys& to, int64_t count) {
+  for (int64_t i = 0; i < count; ++i) to.cache.append(from.cache.block(i));
+}
+
+TEST(KvCache, ASequenceOfSharedBlocksSeesWhatTheOtherSees) {
+  for (const Position window : {0, 1, 40, 64, 100}) {
+    NamedKeys from(window), to(window);
+    from.cache.keep_from(0);
+    from.fill(200, 50);
+    share(from, to, 3);
+    EXPECT_EQ(to.cache.committed(), 192);
+    to.fill(200, 3);
+    from.stage({200});
+    to.stage({200});
+    EXPECT_EQ(to.seen(200, {0}), from.seen(200, {0}));
+    std::vector<std::byte> a, b;
+    from.cache.append_state(a);
+    to.cache.append_state(b);
+    EXPECT_EQ(a, b);
+  }
+}
+
+TEST(KvCache, BlocksThatAWindowHasLetGoAreMissedOnlyWhereTheyAreSeen) {
+  NamedKeys from(100), to(100);
+  from.fill(256, 50);
+  EXPECT_EQ(from.cache.block(0), nullptr);
+  EXPECT_EQ(from.cache.block(1), nullptr);
+  share(from, to, 4);
+  to.stage({256});
+  EXPECT_EQ(to.seen(256, {0}).positions.front(), 157);
+  EXPECT_FALSE(to.cache.can_truncate(200).ok());
+  EXPECT_TRUE(to.cache.can_truncate(240).ok());
+}
+
+TEST(KvCache, GoingBackIntoASharedBlockWritesToACopyOfIt) {
+  NamedKeys from(0), to(0);
+  from.fill(128, 128);
+  share(from, to, 2);
+  ASSERT_TRUE(to.cache.truncate(100).ok());
+  to.stage({7, 8, 9});
+  to.cache.commit(std::vector<RowIndex>{0, 2});
+  to.stage({11});
+  from.stage({128});
+  EXPECT_EQ(from.seen(128, {0}).names.at(100), 100.0F);
+  EXPECT_EQ(from.seen(128, {0}).names.at(101), 101.0F);
+  const auto seen = to.seen(102, {0});
+  EXPECT_EQ(std::vector<float>(seen.names.end() - 4, seen.names.end()),
+            (std::vector<float>{99, 7, 9, 11}));
+}
+
+TEST(KvCache, WhatAKeeperCountsIsNotCountedByTheCachesThatHoldIt) {
+  NamedKeys keys(0), other(0);
+  keys.fill(128, 128);
+  const int64_t block = keys.cache.block_bytes();
+  EXPECT_EQ(keys.cache.bytes(), 2 * block);
+  EXPECT_EQ(keys.cache.bytes_at(128), 2 * block);
+  EXPECT_EQ(keys.cache.bytes_at(129), 3 * block);
+  const auto kept = keys.cache.block(0);
+  ++kept->keepers;
+  other.cache.append(kept);
+  EXPECT_EQ(keys.cache.bytes(), block);
+  EXPECT_EQ(other.cache.bytes(), 0);
+  --kept->keepers;
+  EXPECT_EQ(other.cache.bytes(), block);
+}
+
+TEST(KvCache, KeptPositionsStayInAWindowUntilTheyAreLetGo) {
+  NamedKeys keys(10);
+  keys.cache.keep_from(64);
+  keys.fill(300, 60);
+  EXPECT_EQ(keys.cache.block(0), nullptr);
+  EXPECT_NE(keys.cache.block(1), nullptr);
+  keys.cache.keep_from(192);
+  EXPECT_EQ(keys.cache.block(2), nullptr);
+  EXPECT_NE(keys.cache.block(3), nullptr);
+}
+
 TEST(KvCache, Bf16KeysAreRoundedWhenStaged) {
   NamedKeys keys(0, DType::kBf16);
   keys.stage({1.0F + 0x1p-9F});

@@ -190,10 +190,10 @@ void Engine::Active::show_text(std::string_view piece, bool drafted) {
 
 void Engine::Active::commit(std::span<const ConstRows> taps, const Drafter* drafter, Workspace& ws,
                             const Exec& ex, std::vector<float>& gather) {
-  std::vector<TokenId> ids;
-  for (const RowIndex row : path_) ids.push_back(row_tokens_[static_cast<size_t>(row)]);
+  path_ids_.clear();
+  for (const RowIndex row : path_) path_ids_.push_back(row_tokens_[static_cast<size_t>(row)]);
   const Position first = committed();
-  conversation_->commit(path_, ids);
+  conversation_->commit(path_, path_ids_);
   lease_.add(*conversation_, taps, path_);
   if (drafting_) {
     const auto start = Clock::now();
@@ -207,22 +207,22 @@ void Engine::Active::commit(std::span<const ConstRows> taps, const Drafter* draf
 void Engine::Active::observe(Position first, std::span<const ConstRows> taps,
                              const Drafter& drafter, Workspace& ws, const Exec& ex,
                              std::vector<float>& gather) {
-  std::vector<ConstRows> kept;
+  shown_.clear();
   const std::span<const TokenId> ids =
       std::span(conversation_->tokens()).subspan(static_cast<size_t>(first));
   if (is_prefix_of_rows(path_)) {
-    for (const ConstRows& tap : taps) kept.push_back(tap.slice(0, std::ssize(path_)));
+    for (const ConstRows& tap : taps) shown_.push_back(tap.slice(0, std::ssize(path_)));
   } else {
     int64_t floats = 0;
     for (const ConstRows& tap : taps) floats += std::ssize(path_) * tap.cols();
     gather.resize(static_cast<size_t>(floats));
     float* out = gather.data();
     for (const ConstRows& tap : taps) {
-      kept.emplace_back(out, std::ssize(path_), tap.cols());
+      shown_.emplace_back(out, std::ssize(path_), tap.cols());
       for (const RowIndex row : path_) out = std::copy_n(tap.row(row).data(), tap.cols(), out);
     }
   }
-  drafter.observe(*conversation_->draft(), {.first = first, .tokens = ids, .taps = kept}, ws, ex);
+  drafter.observe(*conversation_->draft(), {.first = first, .tokens = ids, .taps = shown_}, ws, ex);
 }
 
 void Engine::Active::record_round() {

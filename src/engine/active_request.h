@@ -107,6 +107,8 @@ class Engine::Active {
   std::vector<TokenId> row_tokens_;
   std::vector<RowIndex> row_parents_;
   std::vector<RowIndex> path_;  // rows to commit
+  std::vector<TokenId> path_ids_;
+  std::vector<ConstRows> shown_;  // their taps, to the drafter
   bool in_round_ = false;
   int accepted_ = 0, emitted_ = 0;  // accepted before the cut, emitted after it
 };

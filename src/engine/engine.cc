@@ -173,7 +173,7 @@ EngineSnapshot Engine::snapshot() const {
   out.context_bytes = memory_in_use();
   out.memory_budget = options_.memory_budget;
   if (prefixes_ != nullptr) {
-    out.prefix_bytes = prefixes_->bytes();
+    out.prefix_bytes = prefixes_->bytes() - prefixes_->pinned_bytes();
     out.prefix_evictions = prefixes_->evictions();
   }
   return out;

@@ -14,7 +14,7 @@ struct EngineSnapshot {
   int64_t running = 0;
   int64_t context_bytes = 0;  // keys, values and draft context: of running requests and kept ones
   int64_t memory_budget = 0;  // for them; 0 = no limit
-  int64_t prefix_bytes = 0;   // of context_bytes: kept for requests that begin alike
+  int64_t prefix_bytes = 0;   // of context_bytes: kept for later requests alone
 
   int64_t prefix_hits = 0;       // requests that found a part of their prompt kept
   int64_t prefix_misses = 0;     // requests that found nothing

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <thread>
 
+#include "core/thread_pool.h"
 #include "support/ledger.h"
 #include "support/toy_target.h"
 
@@ -29,8 +30,8 @@ Request request(TokenId first, int64_t tokens, RequestListener* listener) {
   return r;
 }
 
-std::vector<std::string> alone(TokenId first, int64_t tokens) {
-  const ToyTarget target;
+std::vector<std::string> alone(TokenId first, int64_t tokens, Position window = 0) {
+  const ToyTarget target({.window = window});
   Engine engine(target, nullptr, {}, {});
   Recorder recorder;
   EXPECT_TRUE(engine.run(request(first, tokens, &recorder)).ok());
@@ -93,6 +94,47 @@ TEST(EngineThread, RequestsFromManyThreadsHaveTheLedgersOfRequestsAlone) {
   const EngineSnapshot now = thread.snapshot();
   EXPECT_EQ(now.waiting + now.running, 0);
   EXPECT_EQ(now.prompt_tokens, 5 * kClients * kEach);
+}
+
+TEST(EngineThread, SubmittingCancellingAndLookingFromManyThreadsLeavesEveryLedgerRight) {
+  const ToyTarget target({.window = 9});
+  ThreadPool pool(2);
+  Engine engine(
+      target, nullptr, {.pool = &pool},
+      {.prefill_chunk = 7, .max_running = 5, .memory_budget = 40000, .prefix_cache = 20000});
+  EngineThread thread(engine, {.max_queue = 3});
+  constexpr int kClients = 4, kEach = 8;
+  std::vector<Recorder> recorders(kClients * kEach);
+  std::vector<std::thread> clients;
+  for (int c = 0; c < kClients; ++c)
+    clients.emplace_back([&, c] {
+      for (int i = c * kEach; i < (c + 1) * kEach; ++i) {
+        // Neighbours ask for the same, so that they share what is kept.
+        const auto ask = [&] {
+          return thread.submit(request(i / 2, 10 + i / 2, &recorders[static_cast<size_t>(i)]));
+        };
+        Result<RequestId> id = ask();
+        for (; !id.ok(); id = ask()) {
+          EXPECT_EQ(id.error().code, ErrorCode::kBusy);
+          std::this_thread::yield();
+        }
+        if (i % 3 == 0) thread.cancel(id.value());
+        EXPECT_LE(thread.snapshot().running, 5);
+      }
+    });
+  for (std::thread& client : clients) client.join();
+  thread.drain();
+  for (int i = 0; i < kClients * kEach; ++i) {
+    const auto& run = recorders[static_cast<size_t>(i)].run;
+    ASSERT_TRUE(run.finished);
+    const std::vector<std::string> whole = alone(i / 2, 10 + i / 2, 9);
+    if (i % 3 != 0) {
+      EXPECT_EQ(run.ledger, whole) << i;
+    } else {
+      EXPECT_TRUE(std::equal(run.ledger.begin(), run.ledger.end(), whole.begin()));
+    }
+  }
+  EXPECT_EQ(thread.snapshot().context_bytes, thread.snapshot().prefix_bytes);
 }
 
 TEST(EngineThread, AFullQueueIsBusyAndADrainingOneStops) {

@@ -15,12 +15,15 @@ namespace {
 constexpr std::array<std::string_view, 5> kTags = {"<think>", "</think>", "<tool_call>",
                                                    "</tool_call>", "<|tool_call|>"};
 
-std::unique_ptr<ToolCallParser> make_parser(const Assembly& assembly, std::string_view tools) {
+std::unique_ptr<ToolCallParser> make_parser(const Assembly& assembly,
+                                            const AnswerOptions& answer) {
+  if (!answer.split) return nullptr;
   ToolCallOptions options;
-  options.format = assembly.chat_template() == nullptr
+  options.format = assembly.chat_template() == nullptr || !answer.tool_calls
                        ? ToolCallFormat::kNone
                        : assembly.chat_template()->tool_call_format();
-  options.tools = tools;
+  options.tools = answer.tools;
+  options.id_prefix = answer.call_prefix;
   auto parser = ToolCallParser::make(options);
   if (parser.ok()) return std::move(parser).value();
   // Tools that are no list of tools tell no types; the template has judged them as a prompt.
@@ -57,7 +60,7 @@ struct AnswerStream::State {
     std::vector<AnswerPiece> out;
     if (!piece.reasoning.empty()) {
       reasoning = reasoning.value_or("") + piece.reasoning;
-      out.push_back({AnswerPiece::Kind::kReasoning, std::move(piece.reasoning)});
+      out.push_back({.kind = AnswerPiece::Kind::kReasoning, .text = std::move(piece.reasoning)});
     }
     take(parser->push(piece.content), out);
     if (end) take(parser->finish(), out);
@@ -65,16 +68,22 @@ struct AnswerStream::State {
   }
   void take(const std::vector<ToolEvent>& events, std::vector<AnswerPiece>& out) {
     collected.add(events);
-    for (const ToolEvent& event : events)
-      if (event.kind == ToolEvent::Kind::kText && !event.text.empty())
-        out.push_back({AnswerPiece::Kind::kContent, event.text});
+    for (const ToolEvent& event : events) {
+      if (event.kind == ToolEvent::Kind::kEnd) continue;
+      if (event.text.empty() && event.kind != ToolEvent::Kind::kBegin) continue;
+      out.push_back({kind(event.kind), event.text, event.index, event.id});
+    }
+  }
+  static AnswerPiece::Kind kind(ToolEvent::Kind event) {
+    if (event == ToolEvent::Kind::kBegin) return AnswerPiece::Kind::kToolCall;
+    if (event == ToolEvent::Kind::kArguments) return AnswerPiece::Kind::kToolArguments;
+    return AnswerPiece::Kind::kContent;
   }
 };
 
-AnswerStream::AnswerStream(const Assembly& assembly, std::string_view prompt,
-                           std::string_view tools, bool split)
-    : state_(new State{.split = ReasoningSplit(reasoning_state(prompt)),
-                       .parser = split ? make_parser(assembly, tools) : nullptr,
+AnswerStream::AnswerStream(const Assembly& assembly, const AnswerOptions& options)
+    : state_(new State{.split = ReasoningSplit(reasoning_state(options.prompt)),
+                       .parser = make_parser(assembly, options),
                        .collected = {},
                        .unsplit = {},
                        .reasoning = {}}) {}
@@ -84,7 +93,7 @@ std::vector<AnswerPiece> AnswerStream::push(std::string_view piece) {
   if (piece.empty()) return {};
   if (state_->parser != nullptr) return state_->take(state_->split.push(piece), /*end=*/false);
   state_->unsplit += piece;
-  return {{AnswerPiece::Kind::kContent, std::string(piece)}};
+  return {{.kind = AnswerPiece::Kind::kContent, .text = std::string(piece)}};
 }
 
 std::vector<AnswerPiece> AnswerStream::finish() {
@@ -97,6 +106,7 @@ const std::string& AnswerStream::content() const {
 }
 const std::optional<std::string>& AnswerStream::reasoning() const { return state_->reasoning; }
 
+int AnswerStream::tool_calls() const { return static_cast<int>(state_->collected.calls().size()); }
 std::string AnswerStream::tool_calls_json() const {
   std::string out = "[";
   for (const ToolCall& call : state_->collected.calls())

@@ -93,7 +93,7 @@ struct Model::State {
 
 Expected<Generated> Model::State::run(const Prompt& prompt, const GenerateOptions& options,
                                       bool chat) {
-  AnswerStream answer(*parts, prompt.text, {}, chat);
+  AnswerStream answer(*parts, {.prompt = prompt.text, .tools = {}, .split = chat});
   std::atomic<bool> stop{false};
   Caller caller(options, chat ? &answer : nullptr, stop);
   const GenerationDefaults& defaults = parts->defaults();

@@ -37,6 +37,7 @@ Result<Prompt> chat_prompt(const Assembly& assembly, const ChatInput& input) {
   request.tools = input.tools_json;
   request.enable_thinking =
       input.enable_thinking ? input.enable_thinking : assembly.defaults().enable_thinking;
+  request.variables = input.variables;
   request.special_tokens = template_tokens(assembly.special_tokens());
   SPINDRIFT_TRY(const std::string text, chat_template->render(request));
   return raw_prompt(assembly.tokenizer(), text);

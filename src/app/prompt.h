@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "app/assemble.h"
@@ -26,6 +27,8 @@ struct ChatInput {
   std::string messages_json;            // an array as in OpenAI's API
   std::string tools_json;               // an array, or empty
   std::optional<bool> enable_thinking;  // nullopt = the model's default, else the template's own
+  // More variables of the template: name and JSON value.
+  std::vector<std::pair<std::string, std::string>> variables = {};
 };
 
 // Text as it is, with what the tokenizer adds in front (BOS).

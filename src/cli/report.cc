@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 #include <sys/resource.h>
 
-#include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "app/draft_report.h"
 #include "core/thread_pool.h"
 
 namespace spindrift::cli {
@@ -17,28 +17,6 @@ int64_t peak_rss_bytes() {
   struct rusage usage = {};
   getrusage(RUSAGE_SELF, &usage);
   return int64_t{usage.ru_maxrss} * 1024;
-}
-
-Json draft_json(const Assembly& assembly, const RunFacts& facts, const GenerationStats& stats) {
-  if (assembly.drafter() == nullptr) return nullptr;
-  const DraftStats& draft = stats.draft;
-  Json tokens = facts.draft_tokens;
-  int count = 0;
-  const std::string& text = facts.draft_tokens;
-  if (std::from_chars(text.data(), text.data() + text.size(), count).ec == std::errc{})
-    tokens = count;
-  return {{"kind", assembly.drafter()->kind()},
-          {"draft_tokens", tokens},
-          {"rounds", draft.rounds},
-          {"plain_rounds", draft.plain_rounds},
-          {"drafted", draft.drafted},
-          {"accepted", draft.accepted},
-          {"mean_accepted", draft.mean_accepted()},
-          {"tokens_per_round", draft.tokens_per_round(stats.generated_tokens)},
-          {"acceptance_by_position", draft.acceptance_by_position()},
-          {"draft_s", draft.draft_s},
-          {"verify_s", draft.verify_s},
-          {"decision", draft.decision}};
 }
 
 }  // namespace
@@ -56,12 +34,14 @@ std::string report_json(const Assembly& assembly, const RunFacts& facts, const O
   if (answer.reasoning) json["reasoning"] = *answer.reasoning;
   json["tool_calls"] = Json::parse(answer.tool_calls_json);
   json["finish_reason"] = name(outcome.reason);
+  const std::string draft =
+      draft_report_json(assembly.drafter(), facts.draft, stats.draft, stats.generated_tokens);
   json["stats"] = {
       {"prompt_tokens", stats.prompt_tokens}, {"generated_tokens", stats.generated_tokens},
       {"load_s", assembly.load_seconds()},    {"prefill_s", stats.prefill_s},
       {"decode_s", stats.decode_s},           {"decode_tokens_per_s", stats.decode_tokens_per_s()},
       {"threads", thread_count(ex)},          {"isa", assembly.isa()},
-      {"peak_rss_bytes", peak_rss_bytes()},   {"draft", draft_json(assembly, facts, stats)}};
+      {"peak_rss_bytes", peak_rss_bytes()},   {"draft", Json::parse(draft)}};
   json["ledger_digest"] = outcome.ledger_digest;
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }

@@ -9,6 +9,7 @@
 #include "core/types.h"
 #include "engine/request.h"
 #include "engine/stats.h"
+#include "engine/width_policy.h"
 
 namespace spindrift::cli {
 
@@ -21,7 +22,7 @@ struct Answer {
 
 struct RunFacts {
   std::vector<TokenId> prompt_ids;
-  std::string draft_tokens;  // "auto" or a count, as used
+  DraftWidth draft;  // as used
 };
 
 // cli-contract's object, one line.

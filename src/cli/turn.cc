@@ -35,7 +35,8 @@ class Streamer final : public RequestListener {
     if (options_.terminal == nullptr) return;
     for (const AnswerPiece& piece : pieces) {
       const bool reasoning = piece.kind == AnswerPiece::Kind::kReasoning;
-      if (reasoning && !options_.show_reasoning) continue;
+      if (reasoning ? !options_.show_reasoning : piece.kind != AnswerPiece::Kind::kContent)
+        continue;
       if (!reasoning && in_reasoning_) options_.terminal->end_line();
       in_reasoning_ = reasoning;
       options_.terminal->write(piece.text, reasoning ? Shade::kDim
@@ -55,7 +56,8 @@ class Streamer final : public RequestListener {
 
 Result<Turn> run_turn(const Assembly& assembly, Engine& engine, Request request,
                       const Prompt& prompt, const TurnOptions& options) {
-  AnswerStream answer(assembly, prompt.text, options.tools_json, options.split);
+  AnswerStream answer(
+      assembly, {.prompt = prompt.text, .tools = options.tools_json, .split = options.split});
   Streamer streamer(options, answer);
   request.prompt = prompt.ids;
   request.text = answer_decoder(assembly, options.split);

@@ -214,6 +214,23 @@ Result<std::vector<int64_t>> JsonObject::get_ints(std::string_view key, int64_t 
   return read_array<int64_t>(key, expected_int(min, max),
                              [&](const JsonNode& node, size_t) { return as_int(node, min, max); });
 }
+Result<std::vector<std::vector<int64_t>>> JsonObject::get_int_lists(std::string_view key,
+                                                                    int64_t min,
+                                                                    int64_t max) const {
+  using List = std::vector<int64_t>;
+  return read_array<List>(key, "an array, each element " + expected_int(min, max),
+                          [&](const JsonNode& node, size_t) -> std::optional<List> {
+                            const auto* array = std::get_if<JsonArray>(&node.value);
+                            if (array == nullptr) return std::nullopt;
+                            List list;
+                            for (const JsonNode& item : array->items) {
+                              const auto v = as_int(item, min, max);
+                              if (!v) return std::nullopt;
+                              list.push_back(*v);
+                            }
+                            return list;
+                          });
+}
 Result<std::vector<double>> JsonObject::get_numbers(std::string_view key, double min,
                                                     double max) const {
   return read_array<double>(key, expected_number(min, max), [&](const JsonNode& node, size_t) {

@@ -56,6 +56,9 @@ class JsonObject {
   // Arrays whose elements are all of one type; an error names the element.
   Result<std::vector<int64_t>> get_ints(std::string_view key, int64_t min = kMinInt,
                                         int64_t max = kMaxInt) const;
+  Result<std::vector<std::vector<int64_t>>> get_int_lists(std::string_view key,
+                                                          int64_t min = kMinInt,
+                                                          int64_t max = kMaxInt) const;
   Result<std::vector<double>> get_numbers(std::string_view key, double min = -kMaxNumber,
                                           double max = kMaxNumber) const;
   Result<std::vector<bool>> get_bools(std::string_view key) const;

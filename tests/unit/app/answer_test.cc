@@ -52,13 +52,28 @@ constexpr std::string_view kGranite = "<|tool_call|>";
 
 struct Shown {
   std::string reasoning, content;
+  std::string calls;  // "NAME#ID(ARGUMENTS" a call
 };
 
 Shown feed(AnswerStream& stream, std::string_view text, size_t step) {
   Shown shown;
   const auto take = [&](const std::vector<AnswerPiece>& pieces) {
-    for (const AnswerPiece& piece : pieces)
-      (piece.kind == AnswerPiece::Kind::kReasoning ? shown.reasoning : shown.content) += piece.text;
+    for (const AnswerPiece& piece : pieces) {
+      switch (piece.kind) {
+        case AnswerPiece::Kind::kReasoning:
+          shown.reasoning += piece.text;
+          break;
+        case AnswerPiece::Kind::kContent:
+          shown.content += piece.text;
+          break;
+        case AnswerPiece::Kind::kToolCall:
+          shown.calls += piece.text + "#" + piece.id + "(";
+          break;
+        case AnswerPiece::Kind::kToolArguments:
+          shown.calls += piece.text;
+          break;
+      }
+    }
   };
   for (size_t at = 0; at < text.size(); at += step) take(stream.push(text.substr(at, step)));
   take(stream.finish());
@@ -70,10 +85,11 @@ TEST(AnswerStream, SplitsReasoningContentAndCallsHoweverTheTextArrives) {
   const std::string text =
       "add them</think>Sure.<tool_call>add<arg_key>a</arg_key><arg_value>1</arg_value></tool_call>";
   for (const size_t step : {size_t{1}, size_t{3}, size_t{7}, text.size()}) {
-    AnswerStream stream(texts, "<user>1+1</user><assistant><think>", "", /*split=*/true);
+    AnswerStream stream(texts, {.prompt = "<user>1+1</user><assistant><think>", .tools = "", .split = true});
     const Shown shown = feed(stream, text, step);
     EXPECT_EQ(shown.reasoning, "add them") << step;
     EXPECT_EQ(shown.content, "Sure.") << step;
+    EXPECT_EQ(shown.calls, R"(add#call_0({"a": 1})") << step;
     EXPECT_EQ(stream.reasoning(), "add them");
     EXPECT_EQ(stream.content(), "Sure.");
     EXPECT_EQ(stream.tool_calls_json(),
@@ -84,7 +100,7 @@ TEST(AnswerStream, SplitsReasoningContentAndCallsHoweverTheTextArrives) {
 
 TEST(AnswerStream, AClosedPromptHasNoReasoning) {
   const Texts texts(kLaguna);
-  AnswerStream stream(texts, "<assistant></think>", "", /*split=*/true);
+  AnswerStream stream(texts, {.prompt = "<assistant></think>", .tools = "", .split = true});
   const Shown shown = feed(stream, "<think>\n</think>x = 1", 2);
   EXPECT_EQ(stream.reasoning(), std::nullopt);
   EXPECT_EQ(shown.content, stream.content());
@@ -97,7 +113,7 @@ TEST(AnswerStream, TypesOfToolsDecideWhatAnArgumentIs) {
   const std::string tools =
       R"([{"type": "function", "function": {"name": "f", "parameters": {"type": "object",)"
       R"("properties": {"a": {"type": "string"}}}}}])";
-  AnswerStream stream(texts, "<assistant></think>", tools, /*split=*/true);
+  AnswerStream stream(texts, {.prompt = "<assistant></think>", .tools = tools, .split = true});
   feed(stream, "<tool_call>f<arg_key>a</arg_key><arg_value>1</arg_value></tool_call>", 5);
   EXPECT_NE(stream.tool_calls_json().find(R"({\"a\": \"1\"})"), std::string::npos)
       << stream.tool_calls_json();
@@ -106,7 +122,7 @@ TEST(AnswerStream, TypesOfToolsDecideWhatAnArgumentIs) {
 
 TEST(AnswerStream, WithoutSplittingEverythingIsContent) {
   const Texts texts(kLaguna);
-  AnswerStream stream(texts, "<assistant><think>", "", /*split=*/false);
+  AnswerStream stream(texts, {.prompt = "<assistant><think>", .tools = "", .split = false});
   const std::string text = "a</think><tool_call>f</tool_call>";
   EXPECT_EQ(feed(stream, text, 4).content, text);
   EXPECT_EQ(stream.content(), text);
@@ -114,9 +130,31 @@ TEST(AnswerStream, WithoutSplittingEverythingIsContent) {
   EXPECT_EQ(stream.tool_calls_json(), "[]");
 }
 
+TEST(AnswerStream, WithoutToolCallsTheirTextIsContentAndReasoningIsStillSplit) {
+  const Texts texts(kLaguna);
+  AnswerStream stream(
+      texts, {.prompt = "<assistant><think>", .tools = {}, .split = true, .tool_calls = false});
+  const Shown shown = feed(stream, "why</think><tool_call>f</tool_call>", 4);
+  EXPECT_EQ(shown.reasoning, "why");
+  EXPECT_EQ(shown.content, "<tool_call>f</tool_call>");
+  EXPECT_EQ(stream.tool_calls(), 0);
+}
+
+TEST(AnswerStream, IdsOfCallsBeginAsTheCallerSays) {
+  const Texts texts(kLaguna);
+  AnswerStream stream(texts, {.prompt = "<assistant></think>",
+                              .tools = {},
+                              .split = true,
+                              .tool_calls = true,
+                              .call_prefix = "call_7f_"});
+  EXPECT_EQ(feed(stream, "<tool_call>f</tool_call><tool_call>g</tool_call>", 3).calls,
+            "f#call_7f_0({}g#call_7f_1({}");
+  EXPECT_EQ(stream.tool_calls(), 2);
+}
+
 TEST(AnswerStream, ReadsGranitesListOfCalls) {
   const Texts texts(kGranite);
-  AnswerStream stream(texts, "", "", /*split=*/true);
+  AnswerStream stream(texts, {.prompt = "", .tools = "", .split = true});
   feed(stream, R"(<|tool_call|>[{"name": "f", "arguments": {"x": [1]}}])", 6);
   EXPECT_NE(stream.tool_calls_json().find(R"("name": "f")"), std::string::npos);
   EXPECT_EQ(stream.content(), "");

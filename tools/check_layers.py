@@ -44,7 +44,9 @@ TABLE = {
         own=("core", "io", "kernels", "models/target_model.h", "drafters/drafter.h", "drafters/scripted.h", "engine", "app"),
         third_party_cc=("fmt", "nlohmann")),
     "server": Folder(
-        own=("core", "engine", "app", "chat", "tokenizer"), third_party_cc=("httplib", "nlohmann")),
+        own=("core", "io/json_config.h", "engine", "app", "chat", "tokenizer"),
+        third_party_cc=("httplib", "nlohmann", "prometheus"),
+        third_party_files=(("server/connection.h", "httplib"), ("server/connection_threads.h", "httplib"))),
     "cli": Folder(
         own=("core", "kernels/registry.h", "engine", "app", "bench", "chat", "tokenizer", "server", "synth"),
         third_party_cc=("cli11", "fmt", "libedit", "nlohmann")),
@@ -54,7 +56,9 @@ TABLE = {
 LIBRARIES = (
     ("hwy", r"hwy/.*"), ("nlohmann", r"nlohmann/.*"), ("simdjson", r"simdjson\.h"), ("cli11", r"CLI/.*"),
     ("fmt", r"fmt/.*"), ("spdlog", r"spdlog/.*"), ("oniguruma", r"onig\w*\.h"), ("utf8proc", r"utf8proc\.h"),
-    ("xxhash", r"xxh(ash|3)\.h"), ("libedit", r"histedit\.h|editline/.*"), ("httplib", r"httplib\.h"),
+    ("xxhash", r"xxh(ash|3)\.h"), ("libedit", r"histedit\.h|editline/.*"),
+    ("httplib", r"httplib\.h"),
+    ("prometheus", r"prometheus/.*"),
 )
 SYSTEM = re.compile(
     r"(?:sys|linux|arpa|netinet)/[\w./]+\.h|"

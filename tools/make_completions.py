@@ -63,6 +63,14 @@ COMMANDS = {
         ("--prompt-ids", "", "word", "token ids or @FILE"), ("--raw", "", "", "no chat template"),
         *FILES]),
     "chat": ("a conversation at the terminal", "", TALK + MESSAGES + FILES),
+    "serve": ("an OpenAI-compatible server", "", MODEL + DRAFT + MACHINE + [
+        ("--host", "", "word", "address to listen on"), ("--port", "", "word", "port, 0 = any"),
+        ("--api-key", "", "word", "key that requests must carry"), ("--api-key-file", "", "file", "file with the key"),
+        ("--served-name", "", "word", "the model's name"), ("--parallel", "", "word", "requests in one batch"),
+        ("--queue", "", "word", "requests that may wait"), ("--request-timeout", "", "word", "seconds a request may take"),
+        ("--cors", "", "word", "origin whose pages may use the server"),
+        ("--log-level", "", ["debug", "info", "warn", "error", "off"], "least level of the log"),
+        ("--log-prompts", "", "", "prompts and answers in the log")]),
     "logits": ("logits of given ids as a NumPy file", "", MODEL + LOAD + PREFILL + [
         ("--prompt-ids", "", "word", "token ids or @FILE"), ("--out", "", "file", "NumPy file to write")]),
     "tokenize": ("text to token ids and back", "", FOLDER_FLAG + [

@@ -15,8 +15,7 @@ namespace {
 constexpr std::array<std::string_view, 5> kTags = {"<think>", "</think>", "<tool_call>",
                                                    "</tool_call>", "<|tool_call|>"};
 
-std::unique_ptr<ToolCallParser> make_parser(const Assembly& assembly,
-                                            const AnswerOptions& answer) {
+std::unique_ptr<ToolCallParser> make_parser(const Assembly& assembly, const AnswerOptions& answer) {
   if (!answer.split) return nullptr;
   ToolCallOptions options;
   options.format = assembly.chat_template() == nullptr || !answer.tool_calls

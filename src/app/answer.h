@@ -47,7 +47,7 @@ class AnswerStream {
 
   const std::string& content() const;
   const std::optional<std::string>& reasoning() const;  // nullopt = the model did not reason
-  int tool_calls() const;  // how many
+  int tool_calls() const;                               // how many
   // An array of OpenAI-shaped tool calls, "[]" when there are none.
   std::string tool_calls_json() const;
 

@@ -23,5 +23,6 @@ Run add_verify(CLI::App& app);
 Run add_synth(CLI::App& app);
 Run add_bench(CLI::App& app);
 Run add_info(CLI::App& app);
+Run add_serve(CLI::App& app);
 
 }  // namespace spindrift::cli

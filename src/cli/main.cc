@@ -26,6 +26,7 @@ struct Command {
 constexpr Command kCommands[] = {
     {"generate", "Complete a prompt or answer a conversation, once", add_generate},
     {"chat", "A conversation at the terminal", add_chat},
+    {"serve", "An OpenAI-compatible server, with a page to chat", add_serve},
     {"logits", "Teacher-forced logits of given token ids, as a NumPy file", add_logits},
     {"tokenize", "Text to token ids, or back", add_tokenize},
     {"template", "Render a conversation with the model's chat template", add_template},

@@ -31,10 +31,15 @@ Status check_finite(std::span<const float> logits, size_t position) {
                "a weight or scale of the model is damaged"};
 }
 
-// score = logits with the repetition penalty on every id of the history, each once.
-void penalised_scores(std::span<const float> logits, float penalty,
+// score = logits with the bias, and then the repetition penalty on every id of the history, each
+// once.
+void penalised_scores(std::span<const float> logits, const SamplingParams& p,
                       std::span<const TokenId> history, SamplerScratch& s) {
   s.score.assign(logits.begin(), logits.end());
+  for (const LogitBias& b : p.bias)
+    if (const auto id = static_cast<size_t>(b.id); id < s.score.size())
+      s.score[id] += static_cast<double>(b.bias);
+  const float penalty = p.repetition_penalty;
   if (penalty == 1.0F) return;
   if (s.stamp.size() != logits.size() || ++s.stamped == 0) {
     s.stamp.assign(logits.size(), 0);
@@ -131,6 +136,9 @@ Status validate(const SamplingParams& p) {
   if (!(p.repetition_penalty > 0.0F) || !finite(p.repetition_penalty))
     return bad_parameter("repetition_penalty", "a finite number > 0",
                          static_cast<double>(p.repetition_penalty));
+  for (const LogitBias& b : p.bias)
+    if (!finite(b.bias))
+      return bad_parameter("bias", "a finite number", static_cast<double>(b.bias));
   return ok_status();
 }
 
@@ -138,10 +146,10 @@ Result<TokenId> sample(std::span<const float> logits, const SamplingParams& p,
                        std::span<const TokenId> history, SamplerScratch& s) {
   SPINDRIFT_CHECK(!logits.empty(), "a row of logits is not empty");
   SPINDRIFT_TRY_STATUS(check_finite(logits, history.size()));
-  if (p.temperature == 0.0F && p.repetition_penalty == 1.0F)
+  if (p.temperature == 0.0F && p.repetition_penalty == 1.0F && p.bias.empty())
     return static_cast<TokenId>(std::max_element(logits.begin(), logits.end()) - logits.begin());
 
-  penalised_scores(logits, p.repetition_penalty, history, s);
+  penalised_scores(logits, p, history, s);
   const auto best = std::max_element(s.score.begin(), s.score.end());
   if (p.temperature == 0.0F) return static_cast<TokenId>(best - s.score.begin());
 

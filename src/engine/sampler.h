@@ -9,14 +9,22 @@
 
 namespace spindrift {
 
-// How the next token is drawn from a row of logits. The order is the one of transformers:
+// Added to the logit of one token.
+struct LogitBias {
+  TokenId id = 0;
+  float bias = 0.0F;
+  friend bool operator==(const LogitBias&, const LogitBias&) = default;
+};
+
+// How the next token is drawn from a row of logits. The order is the one of transformers: bias,
 // repetition penalty, temperature, top-k, top-p (over what top-k left, renormalised), min-p.
 struct SamplingParams {
-  float temperature = 0.0F;         // 0 = greedy: the largest logit after the penalty, no noise
-  int32_t top_k = 0;                // 0 = off; exactly k survive, ties to the lowest ids
-  float top_p = 1.0F;               // 1 = off; the fewest likeliest tokens that hold this mass
-  float min_p = 0.0F;               // 0 = off; at least this share of the likeliest token
-  float repetition_penalty = 1.0F;  // 1 = off; positive logits of seen ids / p, negative ones * p
+  float temperature = 0.0F;          // 0 = greedy: the largest logit after the penalty, no noise
+  int32_t top_k = 0;                 // 0 = off; exactly k survive, ties to the lowest ids
+  float top_p = 1.0F;                // 1 = off; the fewest likeliest tokens that hold this mass
+  float min_p = 0.0F;                // 0 = off; at least this share of the likeliest token
+  float repetition_penalty = 1.0F;   // 1 = off; positive logits of seen ids / p, negative ones * p
+  std::vector<LogitBias> bias = {};  // ids beyond the row count for nothing
   uint64_t seed = 0;
   uint32_t stream = 0;  // choice i of several answers to one request draws with stream i
   friend bool operator==(const SamplingParams&, const SamplingParams&) = default;

@@ -58,9 +58,9 @@ bool Access::has_key(const HttpRequest& request) const {
   if (!starts_with_word(given, "Basic")) return same_key(options_.key, {});
   const std::string pair = from_base64(given.substr(6));
   const size_t colon = pair.find(':');
-  return same_key(options_.key,
-                  colon == std::string::npos ? std::string_view{}
-                                             : std::string_view(pair).substr(colon + 1));
+  return same_key(options_.key, colon == std::string::npos
+                                    ? std::string_view{}
+                                    : std::string_view(pair).substr(colon + 1));
 }
 
 bool Access::allowed(std::string_view origin) const {

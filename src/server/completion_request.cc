@@ -116,9 +116,10 @@ void read_draft(FieldReader& in, const Assembly& assembly, DraftWidth& out) {
   }
   const auto count = in.integer("draft_tokens", 0, 1024);
   if (!count) return;
-  const int64_t most = assembly.drafter() == nullptr ? 0 : assembly.drafter()->max_nodes();
+  const int64_t most = assembly.drafter() == nullptr ? 0 : assembly.drafter()->max_depth();
   out = {.mode = *count == 0 ? DraftWidth::Mode::kOff : DraftWidth::Mode::kFixed,
-         .tokens = static_cast<int>(std::min(*count, most))};
+         .tokens = static_cast<int>(std::min(*count, most)),
+         .nodes = out.nodes};
 }
 
 void read_stream(FieldReader& in, CommonFields& out) {

@@ -12,8 +12,8 @@
 namespace spindrift::server {
 
 struct ConnectionLimits {
-  int64_t head_bytes = 64 * 1024;         // request line and headers
-  int64_t body_bytes = 32 * 1024 * 1024;  // as sent, chunk marks apart
+  int64_t head_bytes = 64 * 1024;                // request line and headers
+  int64_t body_bytes = 32 * 1024 * 1024;         // as sent, chunk marks apart
   std::chrono::milliseconds head_time{10'000};   // from the first byte to the blank line
   std::chrono::milliseconds body_time{60'000};   // from there to the last byte
   std::chrono::milliseconds idle_time{20'000};   // between requests of one connection
@@ -65,8 +65,8 @@ class Connection final : public httplib::Stream, public Peer {
   std::string buffer_;
   size_t at_ = 0;  // read position in buffer_
   bool in_body_ = false;
-  int64_t taken_ = 0;      // bytes of the current head, or of the body
-  int64_t expected_ = 0;   // of the body; -1 = chunked
+  int64_t taken_ = 0;     // bytes of the current head, or of the body
+  int64_t expected_ = 0;  // of the body; -1 = chunked
   Clock::time_point deadline_;
   Broken broken_ = Broken::kNo;
   bool wrote_ = false;

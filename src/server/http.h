@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <string>
@@ -16,6 +17,7 @@ struct HttpRequest {
   std::string path;  // decoded, without the query
   std::vector<std::pair<std::string, std::string>> headers;
   std::string body;
+  std::chrono::steady_clock::time_point arrived = {};  // when its head had been read
 
   // Empty when absent.
   std::string_view header(std::string_view name) const {

@@ -22,7 +22,7 @@ constexpr int kBacklog = 512;
 constexpr size_t kRequestsPerConnection = 10'000;
 
 HttpRequest request_head(const httplib::Request& in) {
-  HttpRequest out{.method = in.method, .path = in.path, .headers = {}, .body = {}};
+  HttpRequest out{.method = in.method, .path = in.path, .headers = {}, .body = {}, .arrived = {}};
   for (const auto& [name, value] : in.headers) {
     std::string lower = name;
     std::transform(lower.begin(), lower.end(), lower.begin(),
@@ -121,9 +121,8 @@ class HttpServer::Listener final : public httplib::Server {
     if (allowed.empty())
       return error_reply({.status = 404, .message = "there is no such path", .code = "not_found"});
     if (!known) {
-      HttpReply reply = error_reply({.status = 405,
-                                     .message = "this path takes " + allowed,
-                                     .code = "method_not_allowed"});
+      HttpReply reply = error_reply(
+          {.status = 405, .message = "this path takes " + allowed, .code = "method_not_allowed"});
       reply.headers.emplace_back("Allow", allowed);
       return reply;
     }
@@ -161,7 +160,8 @@ class HttpServer::Listener final : public httplib::Server {
     if (!fits) return send(request, too_large(), out);
     const bool slow = connection(in).broken() == Connection::Broken::kTooSlow;
     send(request,
-         error_reply({.status = slow ? 408 : 400, .message = "the body did not arrive as announced"}),
+         error_reply(
+             {.status = slow ? 408 : 400, .message = "the body did not arrive as announced"}),
          out);
   }
 

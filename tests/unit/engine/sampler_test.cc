@@ -56,6 +56,24 @@ TEST(Sampler, GreedyTakesTheLargestLogitAndTheLowestIdOfATie) {
   EXPECT_EQ(draw({1.0F, 3.0F, 2.0F, 3.0F}, {}), 1);
 }
 
+TEST(Sampler, ABiasIsAddedBeforeThePenaltyAndMovesTheGreedyChoice) {
+  const std::vector<float> logits = {1.0F, 3.0F, 2.0F};
+  EXPECT_EQ(draw(logits, {.bias = {{.id = 0, .bias = 2.5F}}}), 0);
+  EXPECT_EQ(draw(logits, {.bias = {{.id = 1, .bias = -100.0F}}}), 2);
+  // (1 + 2.5) / 2 < 2: had the penalty come first, 1 / 2 + 2.5 would have won.
+  EXPECT_EQ(draw(logits, {.repetition_penalty = 2.0F, .bias = {{.id = 0, .bias = 2.5F}}}, {0, 1}),
+            2);
+  EXPECT_EQ(draw(logits, {.bias = {{.id = 7, .bias = 100.0F}}}), 1);  // beyond the row
+}
+
+TEST(Sampler, ABiasOfZeroOnEveryTokenChangesNoDraw) {
+  const std::vector<float> logits = {0.3F, -1.0F, 2.0F, 0.0F};
+  SamplingParams plain{.temperature = 0.9F};
+  SamplingParams biased = plain;
+  for (TokenId id = 0; id < 4; ++id) biased.bias.push_back({.id = id, .bias = 0.0F});
+  EXPECT_EQ(histogram(logits, plain, 200), histogram(logits, biased, 200));
+}
+
 TEST(Sampler, TheSameKeyGivesTheSameTokenAndPositionOrStreamOrSeedAnother) {
   const std::vector<float> logits(64, 0.0F);
   const std::vector<TokenId> history(7, 0);

@@ -7,12 +7,14 @@
 #include <atomic>
 #include <chrono>
 #include <cstdio>
-#include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
+#include <vector>
 
+#include "cli/checks.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
 #include "cli/loading.h"
@@ -35,9 +37,16 @@ struct Flags {
   int parallel = 32;
   int64_t queue = 256;
   int64_t timeout_s = 0;
-  LogLevel log_level = LogLevel::kInfo;
+  std::string log_level = "info";
   bool log_prompts = false;
 };
+
+LogLevel log_level(std::string_view name) {
+  if (name == "debug") return LogLevel::kDebug;
+  if (name == "info") return LogLevel::kInfo;
+  if (name == "warn") return LogLevel::kWarn;
+  return name == "error" ? LogLevel::kError : LogLevel::kOff;
+}
 
 // The first line of --api-key-file, or --api-key.
 Result<std::string> api_key(const Flags& flags) {
@@ -96,7 +105,7 @@ Result<server::ServiceOptions> service_options(const Flags& flags, const Assembl
 
 int serve(const Flags& flags, std::string key) {
   const sigset_t signals = hold_signals();
-  const Log log(flags.log_level);
+  const Log log(log_level(flags.log_level));
   std::unique_ptr<Assembly> assembly;  // outlives the server
   server::Server server(server_options(flags, std::move(key)), log);
   const auto port = server.listen();
@@ -153,7 +162,7 @@ Run add_serve(CLI::App& app) {
   };
   add("--host", flags->host, "Address to listen on")->capture_default_str();
   add("--port", flags->port, "Port; 0 = any free one")
-      ->check(CLI::Range(0, 65535))
+      ->check(whole_number(0, 65535))
       ->capture_default_str();
   auto* key = add("--api-key", flags->key, "Key that every request but /health must carry");
   add("--api-key-file", flags->key_file, "File with the key in its first line")
@@ -161,26 +170,22 @@ Run add_serve(CLI::App& app) {
       ->excludes(key);
   add("--served-name", flags->served_name, "The model's name; requests for another are refused");
   add("--parallel", flags->parallel, "Requests in one batch")
-      ->check(CLI::Range(1, 1024))
+      ->check(whole_number(1, 1024))
       ->capture_default_str();
   add("--queue", flags->queue, "Requests that wait beyond those; further ones get 429")
-      ->check(CLI::Range(int64_t{0}, int64_t{1} << 16))
+      ->check(whole_number(0, 1 << 16))
       ->capture_default_str();
   add("--request-timeout", flags->timeout_s,
       "Seconds a request may take, waiting included; 0 = any")
-      ->check(CLI::Range(int64_t{0}, int64_t{1} << 30))
+      ->check(whole_number(0, 1 << 30))
       ->capture_default_str();
   add("--cors", flags->cors,
       "Origin whose pages may use the server, or *; may be given several times")
       ->allow_extra_args(false)
       ->type_name("ORIGIN");
-  add("--log-level", flags->log_level, "debug, info, warn, error or off")
-      ->transform(
-          CLI::CheckedTransformer(std::map<std::string, LogLevel>{{"debug", LogLevel::kDebug},
-                                                                  {"info", LogLevel::kInfo},
-                                                                  {"warn", LogLevel::kWarn},
-                                                                  {"error", LogLevel::kError},
-                                                                  {"off", LogLevel::kOff}}));
+  add("--log-level", flags->log_level, "Least level that is logged")
+      ->check(one_of({"debug", "info", "warn", "error", "off"}))
+      ->capture_default_str();
   app.add_flag("--log-prompts", flags->log_prompts, "Prompts and answers in the log, too")
       ->group("Server");
   add_machine_flags(app, flags->machine);

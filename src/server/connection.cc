@@ -79,7 +79,8 @@ void Connection::begin_body(int64_t length) {
   in_body_ = true;
   taken_ = 0;
   expected_ = length;
-  deadline_ = Clock::now() + limits_.body_time;
+  arrived_ = Clock::now();
+  deadline_ = arrived_ + limits_.body_time;
 }
 
 bool Connection::body_consumed() const {

@@ -36,6 +36,8 @@ class Connection final : public httplib::Stream, public Peer {
   bool wait_for_request(const std::atomic<bool>& leave, const std::atomic<bool>& crowded);
   // The head has been read; a body of `length` bytes follows, -1 = chunked.
   void begin_body(int64_t length);
+  // When the current head had been read.
+  std::chrono::steady_clock::time_point arrived() const { return arrived_; }
   // The request has been read to its last byte, so another may follow.
   bool body_consumed() const;
   Broken broken() const { return broken_; }
@@ -67,7 +69,7 @@ class Connection final : public httplib::Stream, public Peer {
   bool in_body_ = false;
   int64_t taken_ = 0;     // bytes of the current head, or of the body
   int64_t expected_ = 0;  // of the body; -1 = chunked
-  Clock::time_point deadline_;
+  Clock::time_point deadline_, arrived_;
   Broken broken_ = Broken::kNo;
   bool wrote_ = false;
 };

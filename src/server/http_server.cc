@@ -70,7 +70,7 @@ class HttpServer::Listener final : public httplib::Server {
     for (const Route& route : routes_) {
       if (route.method == "GET")
         Get(regex_of(route), [this, &route](const httplib::Request& in, httplib::Response& out) {
-          answer(route, request_head(in), in, out);
+          answer(route, head(in), in, out);
         });
       else
         Post(regex_of(route),
@@ -99,8 +99,14 @@ class HttpServer::Listener final : public httplib::Server {
   }
 
  private:
+  HttpRequest head(const httplib::Request& in) {
+    HttpRequest out = request_head(in);
+    out.arrived = connection(in).arrived();
+    return out;
+  }
+
   HandlerResponse admit(const httplib::Request& in, httplib::Response& out) {
-    const HttpRequest request = request_head(in);
+    const HttpRequest request = head(in);
     std::optional<HttpReply> refusal;
     if (options_.gate) refusal = options_.gate(request);
     if (!refusal) refusal = refuse(request);
@@ -148,7 +154,7 @@ class HttpServer::Listener final : public httplib::Server {
 
   void receive(const Route& route, const httplib::Request& in, httplib::Response& out,
                const httplib::ContentReader& read) {
-    HttpRequest request = request_head(in);
+    HttpRequest request = head(in);
     bool fits = true;
     const bool whole = read([&](const char* data, size_t size) {
       fits = request.body.size() + size <= static_cast<size_t>(options_.max_body_bytes);
@@ -207,8 +213,7 @@ class HttpServer::Listener final : public httplib::Server {
       const bool ok = process_request(peer, false, last, [&](httplib::Request& request) {
         key = &request;
         request.ranges.clear();
-        const HttpRequest head = request_head(request);
-        peer.begin_body(body_length(head).value_or(0));
+        peer.begin_body(body_length(request_head(request)).value_or(0));
         const std::lock_guard lock(mutex_);
         connections_[key] = &peer;
       });

@@ -291,9 +291,10 @@ class Others(ServerCase):
     def test_the_log_tells_of_requests_and_not_of_prompts(self):
         self.server.chat(user("a very secret word: xylophone"), max_tokens=2)
         self.server.ask("POST", "/v1/chat/completions", {"messages": user("x"), "temperature": "xylophone"})
+        self.server.wait_log('"status":400')
         self.assertNotIn("xylophone", self.server.log)
-        self.assertTrue(any(e["path"] == "/v1/chat/completions" and e["status"] == 200
-                            for e in self.server.events("request")))
+        served = [e for e in self.server.events("request") if e["path"] == "/v1/chat/completions" and e["status"] == 200]
+        self.assertLess(served[-1]["seconds"], 60)
         done = self.server.events("completion")[-1]
         self.assertEqual(done["generated_tokens"], 2)
 
@@ -344,7 +345,7 @@ class Locked(ServerCase):
 
     def test_prompts_are_logged_when_asked_for(self):
         self.server.json("POST", "/v1/chat/completions", {"messages": user("a xylophone"), "max_tokens": 1}, headers=self.key())
-        self.assertIn("xylophone", self.server.log)
+        self.server.wait_log("xylophone")
 
 
 class Starting(unittest.TestCase):

@@ -52,6 +52,13 @@ class Server:
     def log(self):
         return "".join(self.lines)
 
+    def wait_log(self, text, seconds=10):
+        until = time.monotonic() + seconds
+        while text not in self.log:
+            if time.monotonic() > until:
+                raise AssertionError(f"not in the log: {text}")
+            time.sleep(0.01)
+
     def events(self, name):
         return [json.loads(line) for line in self.lines if line.startswith("{") and f'"event":"{name}"' in line]
 

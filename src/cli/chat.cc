@@ -194,6 +194,8 @@ class Chat {
     out_.end_line();
     stats_ = report_text(turn.outcome.stats, assembly_.drafter() != nullptr);
     if (turn.outcome.reason == FinishReason::kInterrupted) say("(stopped)");
+    if (turn.outcome.reason == FinishReason::kLength)
+      say("(cut off: the limit of new tokens or of the context is reached)");
     if (turn.outcome.error) return *turn.outcome.error;
     return ok_status();
   }

@@ -207,6 +207,7 @@ class Chat(Case):
         again = self.generate(*PAIR, "--messages", self.write("first.json", saved[:3]))
         self.assertEqual(again["text"], saved[3]["content"])  # kept context changes nothing
 
+        self.assertNotIn("(cut off", first + second)
         self.say(terminal, "/think on")
         self.say(terminal, QUESTION)
         self.say(terminal, f"/save {self.temp / 'think.json'}")
@@ -234,6 +235,12 @@ class Chat(Case):
         self.assertEqual((ids, more[3]["content"]), (expected["token_ids"], expected["text"]))
         self.assertTrue(trace.read_text().startswith("{"))
         self.fails(USAGE, "chat", *PAIR, "--messages", self.write("no.json", "{}"), saying="no.json")
+
+    def test_an_answer_that_is_cut_off_says_so(self):
+        terminal = self.start("-n", 3)
+        self.assertIn("(cut off", self.say(terminal, QUESTION))
+        terminal.write("/quit\n")
+        self.assertEqual(terminal.end()[0], OK)
 
     def test_ctrl_c_stops_the_turn_only(self):
         terminal = self.start(*LONG)

@@ -12,6 +12,11 @@ namespace {
 constexpr std::array<std::string_view, 8> kWords = {"int4",  "int8", "fp8",  "nvfp4",
                                                     "mxfp4", "bf16", "4bit", "8bit"};
 
+// Drafted rounds that tell, and accepted draft tokens a round below which something is wrong: a
+// drafter of this target has its first token right more often than not.
+constexpr int64_t kTellingRounds = 6;
+constexpr double kHopeless = 0.05;
+
 }  // namespace
 
 std::string precision_words(std::string_view model) {
@@ -43,6 +48,15 @@ std::optional<std::string> rotated_pair_warning(std::string_view target, std::st
       "another precision accepts next to nothing (expected a drafter named {}, found {})",
       drafter, target, of_target.empty() ? "for the target's precision" : of_target,
       of_drafter.empty() ? "no precision in its name" : of_drafter);
+}
+
+std::optional<std::string> unlikely_pair_warning(std::string_view target, std::string_view drafter,
+                                                 const DraftStats& stats) {
+  if (stats.rounds < kTellingRounds || stats.mean_accepted() > kHopeless) return std::nullopt;
+  return fmt::format(
+      "{}: expected a drafter that was made for {}, found {} drafted rounds that "
+      "accepted {} tokens",
+      drafter, target, stats.rounds, stats.accepted);
 }
 
 }  // namespace spindrift

@@ -6,8 +6,10 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "app/pair_warnings.h"
 #include "app/prompt.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
@@ -193,11 +195,22 @@ class Chat {
     remember(turn.answer);
     out_.end_line();
     stats_ = report_text(turn.outcome.stats, assembly_.drafter() != nullptr);
+    warn_of_pair(turn.outcome.stats.draft);
     if (turn.outcome.reason == FinishReason::kInterrupted) say("(stopped)");
     if (turn.outcome.reason == FinishReason::kLength)
       say("(cut off: the limit of new tokens or of the context is reached)");
     if (turn.outcome.error) return *turn.outcome.error;
     return ok_status();
+  }
+
+  // Once, when the rounds of all turns tell.
+  void warn_of_pair(const DraftStats& turn) {
+    drafted_.rounds += turn.rounds;
+    drafted_.accepted += turn.accepted;
+    const auto warning =
+        unlikely_pair_warning(assembly_.model_name(), assembly_.draft_model_name(), drafted_);
+    if (!warning || flags_.quiet || std::exchange(warned_of_pair_, true)) return;
+    warn(*warning);
   }
 
   // Puts the answer into the conversation as the template expects it back.
@@ -225,6 +238,8 @@ class Chat {
   std::vector<std::string> messages_;  // JSON text: what came from a file stays as it was spelled
   std::unique_ptr<Conversation> conversation_;
   std::string stats_;
+  DraftStats drafted_;  // of all turns
+  bool warned_of_pair_ = false;
 };
 
 int run(const Flags& flags) {

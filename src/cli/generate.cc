@@ -7,6 +7,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "app/pair_warnings.h"
 #include "app/prompt.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
@@ -146,6 +147,10 @@ int run(const Flags& flags) {
   out.end_line();
   if (!flags.quiet && !flags.json)
     std::fputs(report_text(outcome.stats, assembly.drafter() != nullptr).c_str(), stderr);
+  if (const auto warning = unlikely_pair_warning(assembly.model_name(), assembly.draft_model_name(),
+                                                 outcome.stats.draft);
+      warning && !flags.quiet)
+    warn(*warning);
   if (outcome.error) return fail(*outcome.error);
   if (outcome.reason == FinishReason::kInterrupted && out.ok()) return kInterrupted;
   return written(out);

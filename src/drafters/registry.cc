@@ -19,7 +19,7 @@ namespace {
 
 // What a kind of drafter provides. `check` takes a null target when there is none to pair with.
 struct Kind {
-  std::string_view name;
+  DrafterKind facts;
   bool (*recognises)(const JsonObject& config);
   Status (*check)(const JsonObject& config, const TargetFacts* facts);
   Status (*describe)(const JsonObject& config, DrafterDescription& out);  // out.store is set
@@ -81,10 +81,23 @@ Status load_mlp_speculator(const JsonObject& json, const TargetModel& /*target*/
 }
 
 constexpr std::array kKinds = {
-    Kind{"dflash", dflash::recognises, check_dflash, describe_dflash, load_dflash},
-    Kind{"mlp_speculator", mlp_speculator::recognises, check_mlp_speculator,
-         describe_mlp_speculator, load_mlp_speculator},
+    Kind{{"dflash", "DFlashLagunaForCausalLM", "DFlash: a block of tokens from a Laguna's layers"},
+         dflash::recognises,
+         check_dflash,
+         describe_dflash,
+         load_dflash},
+    Kind{{"mlp_speculator", "MLPSpeculatorPreTrainedModel, ArcticMLPSpeculatorPreTrainedModel",
+          "MLPSpeculator heads: chains and trees from the last hidden row of any target"},
+         mlp_speculator::recognises,
+         check_mlp_speculator,
+         describe_mlp_speculator,
+         load_mlp_speculator},
 };
+constexpr auto kDrafterKinds = [] {
+  std::array<DrafterKind, kKinds.size()> kinds;
+  for (size_t i = 0; i < kinds.size(); ++i) kinds[i] = kKinds[i].facts;
+  return kinds;
+}();
 
 const Kind* find_kind(const JsonObject& config) {
   const auto found = std::find_if(kKinds.begin(), kKinds.end(),
@@ -94,7 +107,8 @@ const Kind* find_kind(const JsonObject& config) {
 
 std::string kind_list() {
   std::string list;
-  for (const Kind& kind : kKinds) list += (list.empty() ? "" : ", ") + std::string(kind.name);
+  for (const DrafterKind& kind : kDrafterKinds)
+    list += (list.empty() ? "" : ", ") + std::string(kind.name);
   return list;
 }
 
@@ -106,15 +120,11 @@ Result<const Kind*> require_kind(const JsonObject& config) {
 
 }  // namespace
 
-std::vector<std::string_view> drafter_kinds() {
-  std::vector<std::string_view> names;
-  for (const Kind& kind : kKinds) names.push_back(kind.name);
-  return names;
-}
+std::span<const DrafterKind> drafter_kinds() { return kDrafterKinds; }
 
 std::string_view drafter_kind_of(const JsonObject& config) {
   const Kind* kind = find_kind(config);
-  return kind == nullptr ? std::string_view{} : kind->name;
+  return kind == nullptr ? std::string_view{} : kind->facts.name;
 }
 
 Status check_drafter(const JsonObject& config) {
@@ -132,7 +142,7 @@ Result<DrafterDescription> describe_drafter(const std::filesystem::path& folder)
   SPINDRIFT_TRY(const Kind* const kind, require_kind(config));
   SPINDRIFT_TRY_STATUS(kind->check(config, nullptr));
   DrafterDescription out;
-  out.kind = kind->name;
+  out.kind = kind->facts.name;
   SPINDRIFT_TRY(out.store, open_weights(folder));
   SPINDRIFT_TRY_STATUS(kind->describe(config, out));
   return out;
@@ -141,14 +151,15 @@ Result<DrafterDescription> describe_drafter(const std::filesystem::path& folder)
 Result<LoadedDrafter> load_drafter(const std::filesystem::path& folder, std::string_view kind,
                                    const TargetModel& target, const TargetFacts& facts,
                                    const MlpSpeculatorOptions& options) {
-  const auto names = drafter_kinds();
-  if (kind != kAutoDraftKind && std::find(names.begin(), names.end(), kind) == names.end()) {
+  const bool known = std::any_of(kDrafterKinds.begin(), kDrafterKinds.end(),
+                                 [&](const DrafterKind& k) { return k.name == kind; });
+  if (kind != kAutoDraftKind && !known) {
     return Error{ErrorCode::kUsage, "draft kind: expected " + std::string(kAutoDraftKind) + " or " +
                                         kind_list() + ", found " + std::string(kind)};
   }
   SPINDRIFT_TRY(const JsonObject config, JsonObject::parse_file(folder / "config.json"));
   SPINDRIFT_TRY(const Kind* const found, require_kind(config));
-  if (kind != kAutoDraftKind && kind != found->name) {
+  if (kind != kAutoDraftKind && kind != found->facts.name) {
     return config.error(ErrorCode::kInvalid, "architectures",
                         "a drafter of kind " + std::string(kind));
   }

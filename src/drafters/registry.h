@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,8 +28,13 @@ struct LoadedDrafter {
   std::vector<std::string> warnings;  // one line each
 };
 
-// Every kind of drafter that can be loaded, by the name that Drafter::kind() gives.
-std::vector<std::string_view> drafter_kinds();
+// A kind of drafter that can be loaded.
+struct DrafterKind {
+  std::string_view name;           // that Drafter::kind() gives
+  std::string_view architectures;  // of config.json
+  std::string_view description;
+};
+std::span<const DrafterKind> drafter_kinds();
 
 // The kind whose config.json this is; empty when it is no drafter's. A config of a drafter format
 // that is refused by name counts as that kind's: the check below says why.
@@ -53,8 +59,8 @@ struct DrafterDescription {
 Result<DrafterDescription> describe_drafter(const std::filesystem::path& folder);
 
 // Loads the drafter in `folder` for `target`, which must outlive it and which `facts` describe.
-// `kind` is kAutoDraftKind or one of drafter_kinds(); kUsage when it is neither, kInvalid when the
-// folder holds another kind. `options` are for heads of kind "mlp_speculator"; kUsage when
+// `kind` is kAutoDraftKind or a name of drafter_kinds(); kUsage when it is neither, kInvalid when
+// the folder holds another kind. `options` are for heads of kind "mlp_speculator"; kUsage when
 // another kind is given any.
 Result<LoadedDrafter> load_drafter(const std::filesystem::path& folder, std::string_view kind,
                                    const TargetModel& target, const TargetFacts& facts,

@@ -8,6 +8,7 @@
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "drafters/registry.h"
 #include "io/weight_store.h"
@@ -24,7 +25,8 @@ struct Proof {
   std::string_view what, folder;
 };
 
-constexpr std::string_view kOwn = "tests/golden/variants/", kShared = "../shared/models/";
+constexpr std::string_view kOwn[] = {"tests/golden/variants/", "tests/golden/bases/"};
+constexpr std::string_view kShared = "../shared/models/";
 
 // Each weight format of nn::linear_formats(), by its name.
 constexpr Proof kFormatProofs[] = {
@@ -79,7 +81,30 @@ constexpr Proof kDrafterProofs[] = {
      "tests/golden/variants/dflash-prefixed-split-int4"},
     {"`dflash`: MLX affine", "tests/golden/variants/dflash-mlx-affine"},
     {"`dflash`: MLX nvfp4", "tests/golden/variants/dflash-mlx-nvfp4"},
-    {"`mlp_speculator`", "models/granite-tiny-accelerator"},
+    {"`mlp_speculator`: safetensors, tied, first names alone, scaled input",
+     "models/granite-tiny-accelerator"},
+    {"`mlp_speculator`: `.bin` in float16, tied, one storage under all names",
+     "tests/golden/bases/bigcode-gelu-accelerator"},
+    {"`mlp_speculator`: `.bin`, tied, a copy for each stage",
+     "tests/golden/bases/llama-head80-accelerator"},
+    {"`mlp_speculator`: untied, `inner_dim` 0, a config without flags",
+     "tests/golden/bases/llama2-linear-accelerator"},
+    {"`mlp_speculator`: Arctic's, `.bin` with bare names, misspelt key",
+     "tests/golden/bases/llama3-rope-arctic"},
+};
+
+constexpr Proof kBaseProofs[] = {
+    {"Granite 3: four multipliers, tied head, `rope_theta`", "models/granite-tiny"},
+    {"GPTBigCode: GELU by tanh", "../shared/models/gptbigcode-random"},
+    {"GPTBigCode: exact GELU; byte BPE with single digits", "tests/golden/bases/bigcode-gelu"},
+    {"Llama: biases, tied head, grouped key-value heads, `rope_parameters`",
+     "../shared/models/llama-biased-random"},
+    {"Llama: biases, a head size of its own (80), a key-value head for each query head; Metaspace",
+     "tests/golden/bases/llama-head80"},
+    {"Llama: untied head, rope scaling `linear`; SentencePiece-style BPE with byte fallback",
+     "tests/golden/bases/llama2-linear"},
+    {"Llama: untied head, rope scaling `llama3`; Llama 3's regex",
+     "tests/golden/bases/llama3-rope"},
 };
 
 std::string_view proof_of(std::string_view what) {
@@ -106,8 +131,10 @@ std::string supported_models_page() {
   for (const TargetFamily& family : target_families())
     page << "| " << family.description << " | `" << family.name << "` | `" << family.architecture
          << "` |\n";
-  page << "\n## Drafters\n\n| `--draft-kind` |\n|---|\n";
-  for (const std::string_view kind : drafter_kinds()) page << "| `" << kind << "` |\n";
+  page << "\n## Drafters\n\n| kind | `--draft-kind` | `architectures` |\n|---|---|---|\n";
+  for (const DrafterKind& kind : drafter_kinds())
+    page << "| " << kind.description << " | `" << kind.name << "` | `" << kind.architectures
+         << "` |\n";
   page << "\n## Weight formats\n\n"
        << "Decided layer by layer from the tensors that are there, whatever the family.\n\n"
        << "| format | tensors of a layer | stored checkpoint |\n|---|---|---|\n";
@@ -115,6 +142,7 @@ std::string supported_models_page() {
     page << "| " << format->name << " | " << format->expected << " | `" << proof_of(format->name)
          << "` |\n";
   list(page, "Laguna's configs and layouts", kLagunaProofs);
+  list(page, "Granite, GPTBigCode and Llama", kBaseProofs);
   list(page, "Drafters' layouts", kDrafterProofs);
   return page.str();
 }
@@ -132,20 +160,29 @@ void expect_stored(const Proof& proof) {
       << proof.folder;
 }
 
+std::vector<Proof> all_proofs() {
+  std::vector<Proof> all;
+  for (const std::span<const Proof> table :
+       {std::span<const Proof>(kFormatProofs), std::span<const Proof>(kLagunaProofs),
+        std::span<const Proof>(kBaseProofs), std::span<const Proof>(kDrafterProofs)})
+    all.insert(all.end(), table.begin(), table.end());
+  return all;
+}
+
 TEST(SupportedModels, EveryClaimHasAStoredCheckpointWithOutputs) {
-  for (const Proof& proof : kFormatProofs) expect_stored(proof);
-  for (const Proof& proof : kLagunaProofs) expect_stored(proof);
-  for (const Proof& proof : kDrafterProofs) expect_stored(proof);
-  // And no variant is stored for nothing.
-  const auto variants = testing::repo_dir() / kOwn;
-  for (const auto& entry : std::filesystem::directory_iterator(variants)) {
-    const std::string folder = std::string(kOwn) + entry.path().filename().string();
-    if (!std::filesystem::exists(entry.path() / "golden")) continue;
-    const auto names_it = [&](const Proof& proof) { return proof.folder == folder; };
-    const bool named = std::any_of(std::begin(kFormatProofs), std::end(kFormatProofs), names_it) ||
-                       std::any_of(std::begin(kLagunaProofs), std::end(kLagunaProofs), names_it) ||
-                       std::any_of(std::begin(kDrafterProofs), std::end(kDrafterProofs), names_it);
-    EXPECT_TRUE(named) << folder;
+  for (const Proof& proof : all_proofs()) expect_stored(proof);
+}
+
+TEST(SupportedModels, NoCheckpointIsStoredForNothing) {
+  const std::vector<Proof> all = all_proofs();
+  for (const std::string_view own : kOwn) {
+    for (const auto& entry : std::filesystem::directory_iterator(testing::repo_dir() / own)) {
+      const std::string folder = std::string(own) + entry.path().filename().string();
+      if (!std::filesystem::exists(entry.path() / "golden")) continue;
+      EXPECT_TRUE(std::any_of(all.begin(), all.end(), [&](const Proof& proof) {
+        return proof.folder == folder;
+      })) << folder;
+    }
   }
 }
 

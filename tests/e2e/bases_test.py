@@ -138,5 +138,24 @@ class Shapes(Case):
             self.fails(2, "generate", *self.PAIR, "-p", "x", *wrong, saying="draft")
 
 
+class Pairings(Case):
+    """A head of the right shape for a base it was not made for: bigcode-gelu's fits llama3-rope."""
+
+    def test_a_pair_that_hits_next_to_nothing_is_warned_of(self):
+        for head in ("bigcode-gelu-accelerator", "llama3-rope-arctic"):  # weights are random: no head fits any base
+            flags = ["-m", FOLDER / "llama3-rope", "--draft-model", FOLDER / head, "--raw", "-p", "x", "-n", 120, "--ignore-eos"]
+            warned = self.ok("generate", *flags, "--draft-tokens", 3)
+            self.assertIn(f"{FOLDER / head}: expected a drafter that was made for {FOLDER / 'llama3-rope'}", warned.err)
+            self.assertEqual(self.ok("generate", *flags, "--draft-tokens", 3, "--quiet").err, "")
+        trained = ["-m", ROOT / "models/granite-tiny", "--draft-model", ROOT / "models/granite-tiny-accelerator"]
+        self.assertNotIn("made for", self.ok("generate", *trained, "-p", "The harbour was quiet", "-n", 60, "--ignore-eos").err)
+
+    def test_a_head_of_another_width_or_vocabulary_is_refused(self):
+        for head, key in (("llama-head80-accelerator", "emb_dim"), ("llama2-linear-accelerator", "vocab_size")):
+            self.fails(3, "generate", "-m", FOLDER / "llama3-rope", "--draft-model", FOLDER / head, "-p", "x", saying=key)
+        self.fails(3, "generate", "-m", FOLDER / "bigcode-gelu", "--draft-model", FOLDER / "llama3-rope-arctic", "-p", "x",
+                   saying="base_model_archs")
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -24,5 +24,22 @@ TEST(RotatedPairs, WarnUnlessBothNameTheSamePrecision) {
   EXPECT_TRUE(rotated_pair_warning("models/a", "models/b"));
 }
 
+TEST(UnlikelyPairs, WarnOnceEnoughRoundsHitNextToNothing) {
+  const auto warning = [](int64_t rounds, int64_t accepted) {
+    DraftStats stats;
+    stats.rounds = rounds;
+    stats.accepted = accepted;
+    return unlikely_pair_warning("org/base", "org/head", stats);
+  };
+  EXPECT_FALSE(warning(0, 0));
+  EXPECT_FALSE(warning(5, 0));
+  EXPECT_FALSE(warning(6, 1));
+  EXPECT_FALSE(warning(100, 40));
+  ASSERT_TRUE(warning(6, 0));
+  EXPECT_NE(warning(6, 0)->find("org/head: expected a drafter that was made for org/base"),
+            std::string::npos);
+  EXPECT_NE(warning(40, 2)->find("40 drafted rounds that accepted 2 tokens"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace spindrift

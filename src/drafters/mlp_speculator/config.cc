@@ -49,16 +49,20 @@ bool is_model_type(const JsonObject& json) {
 
 Status check_architecture(const JsonObject& json) {
   const std::vector<std::string> names = architectures(json);
+  const std::string known = std::string(kHeads[0]) + " or " + std::string(kHeads[1]);
+  const auto no_lstm = [&](std::string_view key, const std::string& expected) {
+    return json.error(ErrorCode::kUnsupported, key, expected + " (not an LSTM head)");
+  };
+  if (any_of(names, kLstmHeads)) return no_lstm("architectures", known);
   // The relative writes sizes as strings of numbers and has gates.
   for (const std::string_view key : {"emb_dim", "inner_dim", "proj_dim"}) {
-    if (json.is_string(key)) return json.error(ErrorCode::kUnsupported, key, "a number (MLP head)");
+    if (json.is_string(key)) return no_lstm(key, "a number");
   }
   for (const std::string_view key : {"input_hidden_dim", "tie_lstm_embs"}) {
-    if (json.has(key)) return json.error(ErrorCode::kUnsupported, key, "nothing (MLP head)");
+    if (json.has(key)) return no_lstm(key, "nothing");
   }
-  if (any_of(names, kLstmHeads) || (!names.empty() && !any_of(names, kHeads))) {
-    return json.error(ErrorCode::kUnsupported, "architectures",
-                      std::string(kHeads[0]) + " or " + std::string(kHeads[1]));
+  if (!names.empty() && !any_of(names, kHeads)) {
+    return json.error(ErrorCode::kUnsupported, "architectures", known);
   }
   if (names.empty() && json.has("architectures")) {
     return json.error(ErrorCode::kInvalid, "architectures", "a name or a list of names");

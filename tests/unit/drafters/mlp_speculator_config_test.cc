@@ -112,6 +112,21 @@ TEST(MlpSpeculatorConfig, EachViolationIsATypedErrorThatNamesFileKeyAndValue) {
   testing::expect_violations(kValid, violations, mlp_speculator::parse_config);
 }
 
+TEST(MlpSpeculatorConfig, AnLstmHeadIsRefusedByItsName) {
+  for (const char* name : {"ArcticLSTMSpeculatorPreTrainedModel", "LSTMSpeculatorPreTrainedModel",
+                           "MLPVariantSpeculatorPreTrainedModel"}) {
+    // As published: sizes are strings, too.
+    const std::string text = testing::replaced(with("\"emb_dim\": 64", "\"emb_dim\": \"64.64\""),
+                                               "MLPSpeculatorPreTrainedModel", name);
+    EXPECT_TRUE(mlp_speculator::recognises(JsonObject::parse(text, "c").value()));
+    const auto config = parse(text);
+    ASSERT_FALSE(config.ok());
+    EXPECT_EQ(config.error().code, ErrorCode::kUnsupported);
+    EXPECT_NE(config.error().message.find(name), std::string::npos) << config.error().message;
+    EXPECT_NE(config.error().message.find("not an LSTM head"), std::string::npos);
+  }
+}
+
 TEST(MlpSpeculatorConfig, PairsWithATargetOfItsWidthVocabularyAndListedClass) {
   const auto config = parse(with("\"n_candidates\": 6",
                                  "\"n_candidates\": 6, \"base_model_archs\": "

@@ -9,8 +9,8 @@
 
 namespace spindrift {
 
-// One node of a scripted proposal. A node is a hit when it proposes the token that truly follows
-// its parent, which only children of the bonus token and of hits can do; everything else is a miss.
+// One node of a scripted proposal. A hit proposes the token that truly comes at its depth, a miss
+// another one. A hit behind a miss is right too late: nothing may accept it.
 struct ScriptedNode {
   RowIndex parent = kRoot;
   bool hit = false;

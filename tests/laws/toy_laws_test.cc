@@ -3,6 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "core/thread_pool.h"
 #include "engine/engine.h"
@@ -16,7 +20,6 @@ namespace {
 using spindrift::testing::chain_pattern;
 using spindrift::testing::every_chain;
 using spindrift::testing::OracleDrafter;
-using spindrift::testing::Proposal;
 using spindrift::testing::Recorded;
 using spindrift::testing::Recorder;
 using spindrift::testing::rotating_tree;
@@ -44,7 +47,7 @@ Request request(const Setting& s, RequestListener* listener) {
   r.prompt = prompt();
   r.sampling = s.sampling;
   r.stop.max_new_tokens = s.tokens;
-  r.draft = {.mode = DraftWidth::Mode::kFixed, .tokens = kMaxNodes};
+  r.draft = {.mode = DraftWidth::Mode::kFixed, .tokens = kMaxNodes, .nodes = kMaxNodes};
   r.ledger = true;
   r.listener = listener;
   return r;
@@ -90,8 +93,21 @@ std::vector<TokenId> conversation(const Recorded& plain) {
   return ids;
 }
 
-std::vector<std::pair<std::string, Proposal>> proposals() {
-  std::vector<std::pair<std::string, Proposal>> out;
+// The conversation and its mates', so that scripts hit for all of them.
+std::vector<ReferenceIds> known(const TargetModel& target, const Recorded& plain) {
+  std::vector<ReferenceIds> out = {conversation(plain)};
+  for (const TokenId first : {90, 91, 92}) {
+    Engine engine(target, nullptr, {}, {});
+    Request request = mate(first, 100);
+    out.push_back(request.prompt);
+    const Outcome outcome = engine.run(std::move(request)).value();
+    out.back().insert(out.back().end(), outcome.tokens.begin(), outcome.tokens.end());
+  }
+  return out;
+}
+
+std::vector<std::pair<std::string, std::vector<ScriptedRound>>> scripts() {
+  std::vector<std::pair<std::string, std::vector<ScriptedRound>>> out;
   out.emplace_back("every pattern of four in turn", every_chain(4));
   out.emplace_back("rotating tree", rotating_tree(4, 3));
   out.emplace_back("always right", chain_pattern(~0U, kMaxNodes));
@@ -117,11 +133,13 @@ TEST_P(ToyLaws, LedgersAreTheSameWhateverTheDrafterChunkBatchAndThreads) {
                      .seed = 11 + static_cast<uint64_t>(10 * temperature)};
     const Recorded plain = run(target_, nullptr, {}, base);
     ASSERT_EQ(plain.ledger.size(), 48U);
-    auto drafters = proposals();
-    drafters.emplace_back("none", nullptr);
-    for (const auto& [label, proposal] : drafters) {
-      const OracleDrafter oracle({conversation(plain)}, proposal, kMaxNodes);
-      const Drafter* drafter = proposal == nullptr ? nullptr : &oracle;
+    const std::vector<ReferenceIds> references = known(target_, plain);
+    auto drafters = scripts();
+    drafters.emplace_back("none", std::vector<ScriptedRound>{});
+    for (const auto& [label, script] : drafters) {
+      std::optional<OracleDrafter> oracle;
+      if (!script.empty()) oracle.emplace(references, script);
+      const Drafter* drafter = oracle ? &*oracle : nullptr;
       for (const int64_t chunk : {int64_t{1}, int64_t{5}, int64_t{7}, kAll})
         for (const bool mates : {false, true})
           for (ThreadPool* threads : {static_cast<ThreadPool*>(nullptr), &pool}) {
@@ -148,7 +166,7 @@ TEST_P(ToyLaws, EveryPatternOfHitsAndMissesInOneRoundLeavesTheLedgerAlone) {
     const Setting s{.sampling = {.temperature = temperature, .seed = 4}, .tokens = 14};
     const Recorded plain = run(target_, nullptr, {}, s);
     for (uint32_t pattern = 0; pattern < 256; ++pattern) {
-      const OracleDrafter drafter({conversation(plain)}, chain_pattern(pattern, 8), 8);
+      const OracleDrafter drafter({conversation(plain)}, chain_pattern(pattern, 8));
       ASSERT_EQ(run(target_, &drafter, {}, s).ledger, plain.ledger) << pattern;
     }
   }
@@ -159,7 +177,7 @@ TEST_P(ToyLaws, ARejectionAtAnyDepthLeavesNoTraceInTheCaches) {
     const Setting s{.sampling = {.temperature = 0.8F, .seed = 1}, .tokens = tokens};
     const Recorded plain = run(target_, nullptr, {}, s);
     for (unsigned hits = 0; hits <= 8; ++hits) {
-      const OracleDrafter drafter({conversation(plain)}, chain_pattern((1U << hits) - 1U, 8), 8);
+      const OracleDrafter drafter({conversation(plain)}, chain_pattern((1U << hits) - 1U, 8));
       const Recorded other = run(target_, &drafter, {}, s);
       EXPECT_EQ(other.outcome.conversation->committed(), plain.outcome.conversation->committed());
       EXPECT_EQ(other.outcome.conversation->sequence().state_bytes(),
@@ -172,10 +190,11 @@ TEST_P(ToyLaws, ARejectionAtAnyDepthLeavesNoTraceInTheCaches) {
 TEST_P(ToyLaws, TheDrafterSeesTheSameTapRowsHoweverTheyWereComputed) {
   const Setting s{.sampling = {.temperature = 1.0F, .seed = 2}};
   const Recorded plain = run(target_, nullptr, {}, s);
+  const std::vector<ReferenceIds> references = known(target_, plain);
   std::vector<std::vector<uint64_t>> seen;
-  for (const auto& [label, proposal] : proposals())
+  for (const auto& [label, script] : scripts())
     for (const int64_t chunk : {int64_t{1}, int64_t{7}, kAll}) {
-      const OracleDrafter drafter({conversation(plain)}, proposal, kMaxNodes);
+      const OracleDrafter drafter(references, script);
       Setting chunked = s;
       chunked.chunk = chunk;
       chunked.mates = chunk == 7;
@@ -195,7 +214,7 @@ TEST_P(ToyLaws, ATargetThatBreaksTheRowLawIsCaughtByItsLedger) {
   for (uint64_t seed = 0; seed < 8; ++seed) {
     const Setting s{.sampling = {.temperature = 0.8F, .seed = seed}};
     const Recorded plain = run(broken, nullptr, {}, s);
-    const OracleDrafter drafter({conversation(plain)}, every_chain(4), kMaxNodes);
+    const OracleDrafter drafter({conversation(plain)}, every_chain(4));
     const Recorded drafted = run(broken, &drafter, {}, s);
     caught += drafted.ledger != plain.ledger ? 1 : 0;
     same_tokens += drafted.outcome.tokens == plain.outcome.tokens ? 1 : 0;

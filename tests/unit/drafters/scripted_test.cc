@@ -77,6 +77,24 @@ TEST(ScriptedDrafter, SiblingsInATreeDifferAndOneOfThemMayHit) {
   EXPECT_NE(tree.tokens[4], 13);
 }
 
+TEST(ScriptedDrafter, AHitBehindAMissIsTheTokenThatWouldBeRightThere) {
+  const ScriptedDrafter drafter(kVocab, {counting(20)}, {{{kRoot, false}, {0, true}}});
+  Conversation talk(drafter);
+  talk.observe({10});
+  const DraftTree tree = talk.propose(11);
+  EXPECT_NE(tree.tokens[0], 12);
+  EXPECT_EQ(tree.tokens[1], 13);
+}
+
+TEST(ScriptedDrafter, ACutConversationGoesOnFromWhereItWasCut) {
+  const ScriptedDrafter drafter(kVocab, {counting(20)}, {scripted_chain(1, 1)});
+  Conversation talk(drafter);
+  talk.observe({10, 11, 99});
+  ASSERT_TRUE(talk.state->truncate(2).ok());
+  EXPECT_EQ(talk.state->observed(), 2);
+  EXPECT_EQ(talk.propose(12).tokens, (std::vector<TokenId>{13}));
+}
+
 TEST(ScriptedDrafter, ProposesNothingBeyondTheEndOfAReference) {
   const ScriptedDrafter drafter(kVocab, {counting(5)}, {scripted_chain(8, 8)});
   Conversation talk(drafter);

@@ -72,7 +72,7 @@ std::string spell(std::span<const TokenId> ids) {
 TEST(Engine, AStopIdInsideAnAcceptedBlockCutsTokensCachesAndFigures) {
   const std::vector<TokenId> truth = plain(12);
   const ToyTarget target;
-  const OracleDrafter drafter({conversation(20)}, chain_pattern(0xF, 4), 4);
+  const OracleDrafter drafter({conversation(20)}, chain_pattern(0xF, 4));
   Engine engine(target, &drafter, {}, {});
   Recorder recorder;
   Request r = request(12, kFixed4);
@@ -93,7 +93,7 @@ TEST(Engine, AStopIdInsideAnAcceptedBlockCutsTokensCachesAndFigures) {
 }
 
 TEST(Engine, TheTokenLimitCutsInsideABlock) {
-  const OracleDrafter drafter({conversation(20)}, chain_pattern(0xF, 4), 4);
+  const OracleDrafter drafter({conversation(20)}, chain_pattern(0xF, 4));
   const ToyTarget target;
   Engine engine(target, &drafter, {}, {});
   const Outcome out = engine.run(request(8, kFixed4)).value();
@@ -107,7 +107,7 @@ TEST(Engine, TheContextEndsInsideABlockWithReasonLength) {
   const std::vector<TokenId> truth = conversation(40);
   for (Position context = 8; context < 20; ++context) {
     const ToyTarget target({.max_context = context});
-    const OracleDrafter drafter({truth}, chain_pattern(0xF, 4), 4);
+    const OracleDrafter drafter({truth}, chain_pattern(0xF, 4));
     Engine engine(target, &drafter, {}, {});
     Request r = request(0, kFixed4);
     r.stop.max_new_tokens = std::nullopt;
@@ -124,7 +124,7 @@ TEST(Engine, AStopTextAcrossTokensEndsTheRunInsideABlock) {
   std::string stop = ">";
   stop += spelled(truth[2]).substr(0, 2);
   const ToyTarget target;
-  const OracleDrafter drafter({conversation(20)}, chain_pattern(0xF, 4), 4);
+  const OracleDrafter drafter({conversation(20)}, chain_pattern(0xF, 4));
   Engine engine(target, &drafter, {}, {});
   Recorder recorder;
   Request r = request(12, kFixed4);
@@ -141,7 +141,7 @@ TEST(Engine, AStopTextAcrossTokensEndsTheRunInsideABlock) {
 
 TEST(Engine, FiguresCountRoundsDraftsAndAcceptanceByPosition) {
   // Misses, hits of one, hits of two: patterns 0b00, 0b01, 0b10 (a miss first), 0b11 in turn.
-  const OracleDrafter drafter({conversation(40)}, every_chain(2), 2);
+  const OracleDrafter drafter({conversation(40)}, every_chain(2));
   const ToyTarget target;
   Engine engine(target, &drafter, {}, {});
   const Outcome out =
@@ -157,7 +157,7 @@ TEST(Engine, FiguresCountRoundsDraftsAndAcceptanceByPosition) {
 }
 
 TEST(Engine, ATraceLineHasWhatARoundDid) {
-  const OracleDrafter drafter({conversation(20)}, chain_pattern(0x1, 2), 2);
+  const OracleDrafter drafter({conversation(20)}, chain_pattern(0x1, 2));
   const ToyTarget target;
   Engine engine(target, &drafter, {}, {});
   Recorder recorder;
@@ -188,7 +188,7 @@ TEST(Engine, ADamagedRowEndsTheRunWithATypedErrorAndKeepsThePartialOutput) {
 TEST(Engine, ADamagedRowBehindAStopDoesNoHarmWithADraftEither) {
   const std::vector<TokenId> truth = plain(12);
   const ToyTarget target({.poisoned = 10});
-  const OracleDrafter drafter({conversation(20)}, chain_pattern(0xF, 4), 4);
+  const OracleDrafter drafter({conversation(20)}, chain_pattern(0xF, 4));
   Engine engine(target, &drafter, {}, {});
   Request r = request(20, kFixed4);
   r.stop.ids = {truth[2]};
@@ -272,7 +272,7 @@ TEST(Engine, CancellingFromAnotherThreadKeepsThePartialOutput) {
 TEST(Engine, TheNextTurnReadsOnlyWhatIsNewAndGivesTheSameLedger) {
   for (const Position window : {Position{0}, Position{9}}) {
     const ToyTarget target({.window = window});
-    const OracleDrafter drafter({conversation(60)}, every_chain(3), 3);
+    const OracleDrafter drafter({conversation(60)}, every_chain(3));
     Engine engine(target, &drafter, {}, {});
     Outcome first = engine.run(request(10)).value();
     std::vector<TokenId> next = prompt();
@@ -317,7 +317,7 @@ TEST(Engine, AChangedTailIsCutBackAndAWindowThatMovedOnStartsOver) {
 
 TEST(Engine, AConversationMadeWithoutDraftingIsReadAgainWhenDraftingNeedsIt) {
   const ToyTarget target;
-  const OracleDrafter drafter({conversation(60)}, every_chain(3), 3);
+  const OracleDrafter drafter({conversation(60)}, every_chain(3));
   Engine engine(target, &drafter, {}, {});
   Outcome first = engine.run(request(10, {.mode = DraftWidth::Mode::kOff})).value();
   EXPECT_EQ(first.conversation->draft(), nullptr);

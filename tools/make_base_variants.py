@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Makes the small bases and heads under tests/golden/bases: variants that no larger test model has.
 
-usage: make_base_variants.py [--out tests/golden/bases] [NAME...]
+usage: make_base_variants.py [--check] [NAME...]
 
 Weights are random; configs, names and files are those of the published models, written by transformers, safetensors and
 torch themselves. Each base has golden/ with what transformers computes in float32 from the values in its files (the form of
 the larger models' golden/, with texts, chats and answers of `tokenizers` and of the chat template beside them), each head what
 a plain PyTorch head of the published arithmetic drafts after that base's rows. Tokenizers are those of
-tools/tokenizer_variants.py. Needs the packages of tools/requirements-oracles.txt.
+tools/tokenizer_variants.py. Needs the packages of tools/requirements-oracles.txt. With --check nothing is written: transformers
+loads each base from its folder, and what it computes is compared with what is stored.
 """
 import argparse
 import json
@@ -20,11 +21,12 @@ import torch
 from safetensors.torch import save_file
 from tokenizers import Tokenizer
 from torch.nn import functional as F
-from transformers import GPTBigCodeConfig, GPTBigCodeForCausalLM, LlamaConfig, LlamaForCausalLM
+from transformers import AutoModelForCausalLM, GPTBigCodeConfig, GPTBigCodeForCausalLM, LlamaConfig, LlamaForCausalLM
 from transformers.utils.chat_template_utils import render_jinja_template
 
 ROOT = Path(__file__).resolve().parent.parent
 TOKENIZERS = ROOT / "tests" / "golden" / "tokenizer"
+OUT = ROOT / "tests" / "golden" / "bases"
 
 TEXT = """def merge(left, right):
     # 1234 items, at most; it's sorted already
@@ -256,17 +258,35 @@ def make_head(name, out, model, ids):
     (folder / "golden" / "golden.json").write_text(json.dumps({"base": base, "ids": ids, "positions": positions}) + "\n")
 
 
+@torch.no_grad()
+def check_base(name):
+    """What is wrong with a stored base; empty when nothing is."""
+    golden = json.loads((OUT / name / "golden" / "golden.json").read_text())
+    model = AutoModelForCausalLM.from_pretrained(OUT / name, dtype=torch.float32, attn_implementation="eager").eval()
+    logits = model(input_ids=torch.tensor([golden["ids"]]), use_cache=False).logits[0]
+    difference = (logits[golden["stored_rows"]] - torch.from_numpy(np.load(OUT / name / "golden" / "logits.npy"))).abs().max().item()
+    wrong = [] if difference < 1e-4 else [f"logits differ by {difference}"]
+    wrong += [f"another answer to {run['prompt_ids']}" for run in golden["greedy"] if greedy(model, run["prompt_ids"])[0] != run["ids"]]
+    tokenizer = Tokenizer.from_file(str(OUT / name / "tokenizer.json"))
+    wrong += [f"other ids of {t['text']!r}" for t in golden["texts"] if tokenizer.encode(t["text"]).ids != t["ids"]]
+    return wrong
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--out", type=Path, default=ROOT / "tests" / "golden" / "bases")
+    parser.add_argument("--check", action="store_true")
     parser.add_argument("names", nargs="*", default=list(BASES))
     options = parser.parse_args()
     torch.set_num_threads(2)
+    if options.check:
+        wrong = [f"{name}: {text}" for name in options.names for text in check_base(name)]
+        print("\n".join([*wrong, f"make_base_variants: {len(options.names)} bases, {len(wrong)} differences"]))
+        raise SystemExit(1 if wrong else 0)
     for name in options.names:
-        model, ids = make_base(name, options.out)
+        model, ids = make_base(name, OUT)
         for head, (base, *_) in HEADS.items():
             if base == name:
-                make_head(head, options.out, model, ids)
+                make_head(head, OUT, model, ids)
 
 
 if __name__ == "__main__":

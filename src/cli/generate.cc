@@ -138,9 +138,8 @@ int run(const Flags& flags) {
   const Outcome& outcome = turn.value().outcome;
 
   if (flags.json && !outcome.error) {
-    out.write(report_json(assembly,
-                          {.prompt_ids = prompt.value().ids, .draft = width.value()}, outcome,
-                          turn.value().answer));
+    out.write(report_json(assembly, {.prompt_ids = prompt.value().ids, .draft = width.value()},
+                          outcome, turn.value().answer));
   } else if (!flags.json) {
     print_tool_calls(turn.value().answer.tool_calls_json, out);
   }

@@ -56,8 +56,8 @@ class Streamer final : public RequestListener {
 
 Result<Turn> run_turn(const Assembly& assembly, Engine& engine, Request request,
                       const Prompt& prompt, const TurnOptions& options) {
-  AnswerStream answer(
-      assembly, {.prompt = prompt.text, .tools = options.tools_json, .split = options.split});
+  AnswerStream answer(assembly,
+                      {.prompt = prompt.text, .tools = options.tools_json, .split = options.split});
   Streamer streamer(options, answer);
   request.prompt = prompt.ids;
   request.text = answer_decoder(assembly, options.split);

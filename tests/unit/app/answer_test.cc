@@ -85,7 +85,8 @@ TEST(AnswerStream, SplitsReasoningContentAndCallsHoweverTheTextArrives) {
   const std::string text =
       "add them</think>Sure.<tool_call>add<arg_key>a</arg_key><arg_value>1</arg_value></tool_call>";
   for (const size_t step : {size_t{1}, size_t{3}, size_t{7}, text.size()}) {
-    AnswerStream stream(texts, {.prompt = "<user>1+1</user><assistant><think>", .tools = "", .split = true});
+    AnswerStream stream(
+        texts, {.prompt = "<user>1+1</user><assistant><think>", .tools = "", .split = true});
     const Shown shown = feed(stream, text, step);
     EXPECT_EQ(shown.reasoning, "add them") << step;
     EXPECT_EQ(shown.content, "Sure.") << step;

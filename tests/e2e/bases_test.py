@@ -2,6 +2,7 @@
 """The small bases and heads of tests/golden/bases through the program: each variant against what transformers, tokenizers and
 the chat template said of it (tools/make_base_variants.py)."""
 import json
+import os
 import struct
 import unittest
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 from program import ROOT, Case
 
 FOLDER = ROOT / "tests/golden/bases"
+SHARED = Path(os.environ.get("SPINDRIFT_SHARED") or ROOT.parent / "shared")
 PAIRS = {"bigcode-gelu": "bigcode-gelu-accelerator", "llama-head80": "llama-head80-accelerator",
          "llama2-linear": "llama2-linear-accelerator", "llama3-rope": "llama3-rope-arctic"}
 TOLERANCE = 1e-3
@@ -38,7 +40,9 @@ class Bases(Case):
                 self.assertEqual(decoded.removesuffix("\n"), case["decoded"].removesuffix("\n"))
 
     def test_logits_are_the_references(self):
-        for model, golden in self.CASES:
+        larger = [ROOT / "models/granite-tiny", SHARED / "models/gptbigcode-random", SHARED / "models/llama-biased-random"]
+        cases = [(m, json.loads((m / "golden/golden.json").read_text())) for m in larger if m.exists()]
+        for model, golden in self.CASES + cases:
             out = self.temp / "logits.npy"
             self.ok("logits", "-m", model, "--prompt-ids", ",".join(map(str, golden["ids"])), "--out", out)
             rows, expected = read_npy(out), read_npy(model / "golden/logits.npy")

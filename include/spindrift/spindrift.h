@@ -51,6 +51,9 @@ struct ModelOptions {
   std::string model = {};        // a folder in Hugging Face layout, or an id in the local hub cache
   std::string draft_model = {};  // the same for a drafter; empty = none
   int threads = 0;               // 0 = the physical cores this process may use
+  int64_t context = 0;           // tokens a conversation may have; 0 = the model's limit
+  int64_t memory_limit = 0;      // bytes of keys, values and draft context; 0 = no limit
+  bool kv_bf16 = false;          // keep keys and values as bfloat16: half the memory, other bits
 };
 
 struct ChatMessage {
@@ -109,7 +112,13 @@ class Model {
   // Answers a conversation through the model's chat template.
   Expected<Generated> chat(std::span<const ChatMessage> messages,
                            const GenerateOptions& options = {});
+  // The same for JSON arrays as in OpenAI's API: messages of every role, tool calls and their
+  // results among them, and the tools that the model may call (empty = none).
+  Expected<Generated> chat_json(std::string_view messages, std::string_view tools = {},
+                                const GenerateOptions& options = {});
   Expected<std::vector<int32_t>> tokenize(std::string_view text) const;
+  // What is odd about the folders but did not keep them from loading, a line each.
+  const std::vector<std::string>& warnings() const;
   // Forgets the last conversation.
   void forget();
 

@@ -81,10 +81,14 @@ class Caller final : public RequestListener {
 }  // namespace
 
 struct Model::State {
-  explicit State(std::unique_ptr<Assembly> loaded)
-      : parts(std::move(loaded)), engine(parts->target(), parts->drafter(), parts->exec(), {}) {}
+  State(std::unique_ptr<Assembly> loaded, const EngineOptions& options)
+      : parts(std::move(loaded)),
+        engine(parts->target(), parts->drafter(), parts->exec(), options) {}
 
-  Expected<Generated> run(const Prompt& prompt, const GenerateOptions& options, bool chat);
+  // `tools`: of the chat that the prompt renders; nullopt = the prompt is no chat.
+  Expected<Generated> run(const Prompt& prompt, const GenerateOptions& options,
+                          std::optional<std::string_view> tools);
+  Expected<Generated> chat(std::string messages, std::string tools, const GenerateOptions& options);
 
   std::unique_ptr<Assembly> parts;
   Engine engine;
@@ -92,8 +96,9 @@ struct Model::State {
 };
 
 Expected<Generated> Model::State::run(const Prompt& prompt, const GenerateOptions& options,
-                                      bool chat) {
-  AnswerStream answer(*parts, {.prompt = prompt.text, .tools = {}, .split = chat});
+                                      std::optional<std::string_view> tools) {
+  const bool chat = tools.has_value();
+  AnswerStream answer(*parts, {.prompt = prompt.text, .tools = tools.value_or(""), .split = chat});
   std::atomic<bool> stop{false};
   Caller caller(options, chat ? &answer : nullptr, stop);
   const GenerationDefaults& defaults = parts->defaults();
@@ -134,6 +139,16 @@ Expected<Generated> Model::State::run(const Prompt& prompt, const GenerateOption
                    .accepted = draft.accepted};
 }
 
+Expected<Generated> Model::State::chat(std::string messages, std::string tools,
+                                       const GenerateOptions& options) {
+  const ChatInput input = {.messages_json = std::move(messages),
+                           .tools_json = std::move(tools),
+                           .enable_thinking = options.think};
+  const Result<Prompt> prompt = chat_prompt(*parts, input);
+  if (!prompt.ok()) return failure(prompt.error());
+  return run(prompt.value(), options, input.tools_json);
+}
+
 Model::Model(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Model::~Model() = default;
 Model::Model(Model&&) noexcept = default;
@@ -144,26 +159,32 @@ Expected<Model> Model::load(const ModelOptions& options) {
   wanted.model = options.model;
   wanted.draft_model = options.draft_model;
   wanted.threads = options.threads;
+  wanted.kv_dtype = options.kv_bf16 ? DType::kBf16 : DType::kF32;
+  EngineOptions engine;
+  engine.max_running = 1;
+  engine.memory_budget = options.memory_limit;
+  engine.context = options.context;
   Result<std::unique_ptr<Assembly>> parts = assemble(wanted);
   if (!parts.ok()) return failure(parts.error());
-  return Model(std::make_unique<State>(std::move(parts).value()));
+  return Model(std::make_unique<State>(std::move(parts).value(), engine));
 }
 
 Expected<Generated> Model::generate(std::string_view text, const GenerateOptions& options) {
   const Result<Prompt> prompt = raw_prompt(state_->parts->tokenizer(), text);
   if (!prompt.ok()) return failure(prompt.error());
-  return state_->run(prompt.value(), options, false);
+  return state_->run(prompt.value(), options, std::nullopt);
 }
 
 Expected<Generated> Model::chat(std::span<const ChatMessage> messages,
                                 const GenerateOptions& options) {
   std::vector<Message> turns;
   for (const ChatMessage& m : messages) turns.push_back({.role = m.role, .content = m.content});
-  const Result<Prompt> prompt = chat_prompt(
-      *state_->parts,
-      {.messages_json = messages_json(turns), .tools_json = {}, .enable_thinking = options.think});
-  if (!prompt.ok()) return failure(prompt.error());
-  return state_->run(prompt.value(), options, true);
+  return state_->chat(messages_json(turns), {}, options);
+}
+
+Expected<Generated> Model::chat_json(std::string_view messages, std::string_view tools,
+                                     const GenerateOptions& options) {
+  return state_->chat(std::string(messages), std::string(tools), options);
 }
 
 Expected<std::vector<int32_t>> Model::tokenize(std::string_view text) const {
@@ -171,6 +192,8 @@ Expected<std::vector<int32_t>> Model::tokenize(std::string_view text) const {
   if (!ids.ok()) return failure(ids.error());
   return std::move(ids).value();
 }
+
+const std::vector<std::string>& Model::warnings() const { return state_->parts->warnings(); }
 
 void Model::forget() { state_->conversation.reset(); }
 

@@ -10,6 +10,7 @@ namespace spindrift {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 std::string folder(const char* name) { return (testing::repo_dir() / "models" / name).string(); }
 
@@ -71,6 +72,47 @@ TEST(Library, TheCallersFalseEndsTheRun) {
   ASSERT_TRUE(bool(out));
   EXPECT_EQ(out->finish_reason, "interrupted");
   EXPECT_LT(out->token_ids.size(), 20U);
+}
+
+TEST(Library, AChatInJsonIsTheSameChatAndMayCallTools) {
+  Model model = load(true);
+  const auto plain = model.chat(kQuestion);
+  const auto json = model.chat_json(
+      R"([{"role": "user", "content": "Write a function that adds two numbers."}])");
+  ASSERT_TRUE(plain && json);
+  EXPECT_EQ(json->ledger_digest, plain->ledger_digest);
+  const auto call = model.chat_json(
+      R"([{"role": "user", "content": "Set a timer for 12 minutes."}])",
+      R"([{"type": "function", "function": {"name": "set_timer", "description": "Set a timer.",
+          "parameters": {"type": "object", "properties": {"minutes": {"type": "integer"}},
+                         "required": ["minutes"]}}}])");
+  ASSERT_TRUE(bool(call));
+  EXPECT_THAT(call->tool_calls_json, HasSubstr("set_timer"));
+  EXPECT_THAT(call->tool_calls_json, HasSubstr("12"));
+  EXPECT_THAT(call->text, Not(HasSubstr("tool_call")));
+  const auto bad = model.chat_json("{}");
+  ASSERT_FALSE(bool(bad));
+  EXPECT_EQ(bad.error().kind, Failure::Kind::kUsage) << bad.error().message;
+}
+
+TEST(Library, ALoadedModelTellsItsWarnings) {
+  const Model model = load(true);
+  EXPECT_TRUE(model.warnings().empty());
+}
+
+TEST(Library, LimitsOfAModelAreKept) {
+  auto model = Model::load(
+      {.model = folder("laguna-tiny-nvfp4"), .threads = 1, .context = 24, .kv_bf16 = true});
+  ASSERT_TRUE(bool(model));
+  const auto out = model->generate("def add(a, b):", {.ignore_eos = true});
+  ASSERT_TRUE(bool(out));
+  EXPECT_EQ(out->finish_reason, "length");
+  EXPECT_EQ(out->prompt_ids.size() + out->token_ids.size(), 24U);
+  auto small = Model::load({.model = folder("laguna-tiny-nvfp4"), .threads = 1, .memory_limit = 1});
+  ASSERT_TRUE(bool(small));
+  const auto refused = small->generate("def add(a, b):");
+  ASSERT_FALSE(bool(refused));
+  EXPECT_EQ(refused.error().kind, Failure::Kind::kLimit) << refused.error().message;
 }
 
 TEST(Library, FailuresSayWhoseFaultItIs) {

@@ -18,6 +18,7 @@ constexpr size_t kReadBytes = 16 * 1024;
 constexpr int64_t kChunkMarks = 64 * 1024;  // room for the size lines of a chunked body
 constexpr std::chrono::milliseconds kPollSlice{100};
 constexpr std::chrono::milliseconds kGoodbye{1000};
+constexpr int64_t kGoodbyeBytes = 4 * 1024 * 1024;
 
 void address_text(const sockaddr_storage& address, std::string& ip, int& port) {
   std::array<char, INET6_ADDRSTRLEN> text{};
@@ -61,7 +62,6 @@ bool Connection::wait_for_request(const std::atomic<bool>& leave,
   at_ = 0;
   in_body_ = false;
   taken_ = 0;
-  wrote_ = false;
   const auto until = Clock::now() + limits_.idle_time;
   while (buffer_.empty()) {
     if (leave || Clock::now() >= until) return false;
@@ -120,7 +120,11 @@ ssize_t Connection::read(char* data, size_t size) {
 }
 
 ssize_t Connection::write(const char* data, size_t size) {
-  wrote_ = true;
+  if (!in_body_ && (broken_ == Broken::kHeadTooLarge || broken_ == Broken::kTooSlow)) return -1;
+  return send(data, size);
+}
+
+ssize_t Connection::send(const char* data, size_t size) {
   size_t sent = 0;
   while (sent < size) {
     const ssize_t got = ::send(socket_, data + sent, size - sent, MSG_DONTWAIT | MSG_NOSIGNAL);
@@ -149,8 +153,11 @@ void Connection::close_gently() {
   ::shutdown(socket_, SHUT_WR);
   const auto until = Clock::now() + kGoodbye;
   std::array<char, kReadBytes> sink{};
-  while (Clock::now() < until && wait(POLLIN, until))
-    if (::recv(socket_, sink.data(), sink.size(), MSG_DONTWAIT) <= 0) return;
+  for (int64_t left = kGoodbyeBytes; left > 0 && Clock::now() < until && wait(POLLIN, until);) {
+    const ssize_t got = ::recv(socket_, sink.data(), sink.size(), MSG_DONTWAIT);
+    if (got <= 0) return;
+    left -= got;
+  }
 }
 
 void Connection::get_remote_ip_and_port(std::string& ip, int& port) const {

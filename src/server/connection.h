@@ -41,7 +41,9 @@ class Connection final : public httplib::Stream, public Peer {
   // The request has been read to its last byte, so another may follow.
   bool body_consumed() const;
   Broken broken() const { return broken_; }
-  bool wrote() const { return wrote_; }  // something of the current reply
+  // A last word where the library's own would be wrong: after a head that was too large or too slow
+  // nothing else is sent.
+  void say(const std::string& reply) { send(reply.data(), reply.size()); }
   // Ends the sending side and reads on for a moment, so that a peer that is still sending gets the
   // reply and not a reset.
   void close_gently();
@@ -60,6 +62,7 @@ class Connection final : public httplib::Stream, public Peer {
  private:
   using Clock = std::chrono::steady_clock;
   bool wait(short events, Clock::time_point deadline) const;
+  ssize_t send(const char* data, size_t size);
   ssize_t fill(Clock::time_point deadline);
 
   const int socket_;
@@ -71,7 +74,6 @@ class Connection final : public httplib::Stream, public Peer {
   int64_t expected_ = 0;  // of the body; -1 = chunked
   Clock::time_point deadline_, arrived_;
   Broken broken_ = Broken::kNo;
-  bool wrote_ = false;
 };
 
 }  // namespace spindrift::server

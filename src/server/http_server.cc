@@ -221,7 +221,7 @@ class HttpServer::Listener final : public httplib::Server {
         const std::lock_guard lock(mutex_);
         connections_.erase(key);
       }
-      if (!peer.wrote()) say_why(peer);
+      if (key == nullptr) say_why(peer);
       if (!ok || last || key == nullptr || !peer.body_consumed()) break;
     }
     peer.close_gently();
@@ -237,7 +237,7 @@ class HttpServer::Listener final : public httplib::Server {
       reply = error_reply({.status = 408, .message = "the request did not arrive in time"});
     else
       return;
-    peer.write("HTTP/1.1 " + std::to_string(reply.status) +
+    peer.say("HTTP/1.1 " + std::to_string(reply.status) +
                (reply.status == 431 ? " Request Header Fields Too Large" : " Request Timeout") +
                "\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: " +
                std::to_string(reply.body.size()) + "\r\n\r\n" + reply.body);

@@ -183,13 +183,14 @@ class Text(ServerCase):
 
 
 TOOLS = [{"type": "function", "function": {
-    "name": "read_file", "description": "Reads a file",
-    "parameters": {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}}}]
+    "name": "send_message", "description": "Send a message to a person.",
+    "parameters": {"type": "object", "properties": {"to": {"type": "string"}, "text": {"type": "string"}},
+                   "required": ["to", "text"]}}}]
 
 
 class Tools(ServerCase):
     def ask(self, **fields):
-        return self.server.chat(user("Show me the file main.py."), tools=TOOLS, max_tokens=80, **fields)
+        return self.server.chat(user("Tell Ben that lunch is ready."), tools=TOOLS, max_tokens=80, **fields)
 
     def test_tools_reach_the_template_and_calls_come_back_as_on_the_command_line(self):
         import tempfile
@@ -197,7 +198,7 @@ class Tools(ServerCase):
         with tempfile.TemporaryDirectory() as folder:
             tools = Path(folder) / "tools.json"
             tools.write_text(json.dumps(TOOLS))
-            alone = program.run("generate", *program.PAIR, "-p", "Show me the file main.py.", "--tools", tools, "-n", "80",
+            alone = program.run("generate", *program.PAIR, "-p", "Tell Ben that lunch is ready.", "--tools", tools, "-n", "80",
                                 "--json", "--quiet").json
         message = self.ask()["choices"][0]["message"]
         calls = message.get("tool_calls", [])
@@ -206,21 +207,15 @@ class Tools(ServerCase):
 
     def test_tool_choice_none_leaves_tools_out(self):
         reply = self.ask(tool_choice="none")
-        bare = self.server.chat(user("Show me the file main.py."), max_tokens=80)
+        bare = self.server.chat(user("Tell Ben that lunch is ready."), max_tokens=80)
         self.assertEqual(reply["usage"]["prompt_tokens"], bare["usage"]["prompt_tokens"])
         self.assertNotIn("tool_calls", reply["choices"][0]["message"])
 
-    def forced(self, **fields):
-        """A call spelled out by bias: the model is made to continue a conversation that has one."""
-        messages = user("Show me the file main.py.")
-        return self.server.stream("/v1/chat/completions", {"messages": messages, "tools": TOOLS, "max_tokens": 80, **fields})
-
     def test_calls_stream_piecewise(self):
-        chunks = self.forced()
+        chunks = self.server.stream("/v1/chat/completions", {"messages": user("Tell Ben that lunch is ready."),
+                                                             "tools": TOOLS, "max_tokens": 80})
         deltas = [d for chunk in chunks for c in chunk["choices"] for d in c["delta"].get("tool_calls", [])]
         whole = self.ask()["choices"][0]
-        if "tool_calls" not in whole["message"]:
-            self.skipTest("the tiny model makes no call here")
         self.assertTrue(deltas[0]["id"].startswith("call_"))
         self.assertEqual(deltas[0]["function"]["name"], whole["message"]["tool_calls"][0]["function"]["name"])
         arguments = "".join(d["function"].get("arguments", "") for d in deltas if d["index"] == 0)

@@ -103,6 +103,7 @@ complete -c spindrift -n '__fish_seen_subcommand_from serve' -l api-key-file -r 
 complete -c spindrift -n '__fish_seen_subcommand_from serve' -l served-name -x -d 'the model'\''s name'
 complete -c spindrift -n '__fish_seen_subcommand_from serve' -l parallel -x -d 'requests in one batch'
 complete -c spindrift -n '__fish_seen_subcommand_from serve' -l queue -x -d 'requests that may wait'
+complete -c spindrift -n '__fish_seen_subcommand_from serve' -l prefix-cache -x -d 'bytes kept for later requests'
 complete -c spindrift -n '__fish_seen_subcommand_from serve' -l request-timeout -x -d 'seconds a request may take'
 complete -c spindrift -n '__fish_seen_subcommand_from serve' -l cors -x -d 'origin whose pages may use the server'
 complete -c spindrift -n '__fish_seen_subcommand_from serve' -l log-level -x -a 'debug info warn error off' -d 'least level of the log'

@@ -8,6 +8,7 @@
 #include <chrono>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -27,6 +28,8 @@ namespace {
 
 constexpr int kSpareConnections = 32;  // beyond those whose requests run or wait
 
+constexpr int64_t kPrefixCache = int64_t{1} << 30;
+
 struct Flags {
   ModelFlags model;
   MachineFlags machine;
@@ -36,6 +39,7 @@ struct Flags {
   std::vector<std::string> cors;
   int parallel = 32;
   int64_t queue = 256;
+  std::optional<int64_t> prefix_cache;
   int64_t timeout_s = 0;
   std::string log_level = "info";
   bool log_prompts = false;
@@ -97,6 +101,9 @@ Result<server::ServiceOptions> service_options(const Flags& flags, const Assembl
   SPINDRIFT_TRY(out.draft, draft_width(flags.model, assembly.drafter(), false));
   out.engine = engine_options(flags.machine);
   out.engine.max_running = flags.parallel;
+  const int64_t limit = flags.machine.memory_limit;
+  out.engine.prefix_cache =
+      flags.prefix_cache.value_or(limit == 0 ? kPrefixCache : std::min(kPrefixCache, limit / 2));
   out.queue = flags.queue;
   out.request_timeout = std::chrono::seconds(flags.timeout_s);
   out.log_prompts = flags.log_prompts;
@@ -175,6 +182,10 @@ Run add_serve(CLI::App& app) {
   add("--queue", flags->queue, "Requests that wait beyond those; further ones get 429")
       ->check(whole_number(0, 1 << 16))
       ->capture_default_str();
+  add("--prefix-cache", flags->prefix_cache,
+      "Of the memory limit, bytes kept for requests that begin as earlier ones; 0 = none (default: "
+      "1G, at most half of the limit)")
+      ->transform(byte_count());
   add("--request-timeout", flags->timeout_s,
       "Seconds a request may take, waiting included; 0 = any")
       ->check(whole_number(0, 1 << 30))

@@ -55,7 +55,7 @@ void read_logit_bias(FieldReader& in, const RequestContext& context, SamplingPar
   if (!biases) return;
   const std::vector<std::string> ids = biases->keys();
   if (ids.size() > kMaxBiases) return in.expected("logit_bias", "at most 1024 entries");
-  const int64_t vocab = context.assembly.target().info().vocab;
+  const int64_t vocab = context.vocab;
   for (const std::string& id : ids) {
     const auto token = whole_number<TokenId>(id);
     if (!token || *token < 0 || *token >= vocab)
@@ -105,7 +105,7 @@ void read_stop(FieldReader& in, StopSpec& out) {
     if (const auto limit = in.integer(key, 0, kMost)) out.max_new_tokens = *limit;
 }
 
-void read_draft(FieldReader& in, const Assembly& assembly, DraftWidth& out) {
+void read_draft(FieldReader& in, int64_t depth, DraftWidth& out) {
   if (!in.has("draft_tokens")) return;
   if (in.json().is_string("draft_tokens")) {
     if (in.text("draft_tokens") == "auto")
@@ -116,9 +116,8 @@ void read_draft(FieldReader& in, const Assembly& assembly, DraftWidth& out) {
   }
   const auto count = in.integer("draft_tokens", 0, 1024);
   if (!count) return;
-  const int64_t most = assembly.drafter() == nullptr ? 0 : assembly.drafter()->max_depth();
   out = {.mode = *count == 0 ? DraftWidth::Mode::kOff : DraftWidth::Mode::kFixed,
-         .tokens = static_cast<int>(std::min(*count, most)),
+         .tokens = static_cast<int>(std::min(*count, depth)),
          .nodes = out.nodes};
 }
 
@@ -135,7 +134,7 @@ void read_stream(FieldReader& in, CommonFields& out) {
 }
 
 CommonFields read_common(FieldReader& in, const RequestContext& context) {
-  const GenerationDefaults& defaults = context.assembly.defaults();
+  const GenerationDefaults& defaults = context.defaults;
   CommonFields out;
   out.sampling = defaults.sampling;
   out.stop.ids = defaults.stop_ids;
@@ -145,7 +144,7 @@ CommonFields read_common(FieldReader& in, const RequestContext& context) {
   out.choices = static_cast<int>(in.integer("n", 1, context.max_choices).value_or(1));
   read_sampling(in, context, out.sampling);
   read_stop(in, out.stop);
-  read_draft(in, context.assembly, out.draft);
+  read_draft(in, context.draft_depth, out.draft);
   read_stream(in, out);
   out.return_token_ids = in.boolean("return_token_ids").value_or(false);
   out.return_ledger = in.boolean("return_ledger").value_or(false);

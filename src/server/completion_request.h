@@ -8,12 +8,13 @@
 #include <variant>
 #include <vector>
 
-#include "app/assemble.h"
+#include "app/generation_defaults.h"
 #include "core/types.h"
 #include "engine/sampler.h"
 #include "engine/stop_rule.h"
 #include "engine/width_policy.h"
 #include "server/api_error.h"
+#include "tokenizer/tokenizer.h"
 
 namespace spindrift {
 class JsonObject;
@@ -23,9 +24,11 @@ namespace spindrift::server {
 
 // What a request is read against.
 struct RequestContext {
-  const Assembly& assembly;
-  std::string served_name;  // a request that names another model is refused; empty = any name
-  DraftWidth draft;         // when the request does not say
+  const GenerationDefaults& defaults;
+  int64_t vocab = 0;
+  int draft_depth = 0;           // of the longest path a drafter can propose
+  std::string served_name = {};  // a request that names another model is refused; empty = any name
+  DraftWidth draft = {};         // when the request does not say
   int max_choices = 128;
 };
 

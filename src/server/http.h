@@ -15,8 +15,8 @@ namespace spindrift::server {
 struct HttpRequest {
   std::string method;
   std::string path;  // decoded, without the query
-  std::vector<std::pair<std::string, std::string>> headers;
-  std::string body;
+  std::vector<std::pair<std::string, std::string>> headers = {};
+  std::string body = {};
   std::chrono::steady_clock::time_point arrived = {};  // when its head had been read
 
   // Empty when absent.

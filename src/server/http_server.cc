@@ -238,9 +238,9 @@ class HttpServer::Listener final : public httplib::Server {
     else
       return;
     peer.say("HTTP/1.1 " + std::to_string(reply.status) +
-               (reply.status == 431 ? " Request Header Fields Too Large" : " Request Timeout") +
-               "\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: " +
-               std::to_string(reply.body.size()) + "\r\n\r\n" + reply.body);
+             (reply.status == 431 ? " Request Header Fields Too Large" : " Request Timeout") +
+             "\r\nConnection: close\r\nContent-Type: application/json\r\nContent-Length: " +
+             std::to_string(reply.body.size()) + "\r\n\r\n" + reply.body);
   }
 
   Connection& connection(const httplib::Request& in) {

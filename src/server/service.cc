@@ -62,7 +62,10 @@ struct Service::Model {
         name(options.served_name.empty() ? public_name(parts.model_name()) : options.served_name) {}
 
   RequestContext context() const {
-    return {.assembly = assembly,
+    const Drafter* drafter = assembly.drafter();
+    return {.defaults = assembly.defaults(),
+            .vocab = assembly.target().info().vocab,
+            .draft_depth = drafter == nullptr ? 0 : drafter->max_depth(),
             .served_name = options.served_name,
             .draft = options.draft,
             .max_choices = static_cast<int>(

@@ -73,11 +73,15 @@ class UnderLoad(unittest.TestCase):
     def test_sixty_four_clients_at_once(self):
         self.same_as_alone("--parallel", "64")
 
+    def test_without_what_is_kept_of_earlier_prompts(self):
+        self.same_as_alone("--parallel", "64", "--prefix-cache", "0")
+
     def test_a_small_batch_with_a_queue(self):
         self.same_as_alone("--parallel", "5", "--prefill-chunk", "9")
 
     def test_with_memory_for_a_few_so_that_requests_are_dropped_and_replayed(self):
         self.assertGreater(self.same_as_alone("--parallel", "64", "--memory-limit", "6M"), 0)
+        self.assertGreater(self.same_as_alone("--parallel", "64", "--memory-limit", "6M", "--prefix-cache", "0"), 0)
 
     def test_without_a_drafter(self):
         self.same_as_alone("--parallel", "64", model=PAIR[:2])

@@ -1,5 +1,7 @@
 #include "server/connection_threads.h"
 
+#include <pthread.h>
+
 #include <utility>
 
 namespace spindrift::server {
@@ -16,6 +18,7 @@ void ConnectionThreads::enqueue(std::function<void()> connection) {
 }
 
 void ConnectionThreads::work() {
+  pthread_setname_np(pthread_self(), "http");  // tells its time from the engine's
   for (;;) {
     std::function<void()> connection;
     {

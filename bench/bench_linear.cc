@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "bench_support.h"
+#include "core/aligned.h"
 #include "kernels/contract.h"
 
 namespace spindrift::bench {
@@ -103,13 +104,15 @@ const std::vector<std::byte>& memory() {
 
 void bm_linear(benchmark::State& state, Format format, Size s) {
   const int64_t rows = state.range(0);
-  const std::vector<float> x = noise_floats(rows * s.in);
-  std::vector<float> y(static_cast<size_t>(rows * s.out));
+  const int64_t x_stride = padded_columns(s.in), y_stride = padded_columns(s.out);
+  const std::vector<float> noise = noise_floats(rows * x_stride);
+  const AlignedFloats x(noise.begin(), noise.end());
+  AlignedFloats y(static_cast<size_t>(rows * y_stride));
   std::vector<const float*> x_rows;
   std::vector<float*> y_rows;
   for (int64_t r = 0; r < rows; ++r) {
-    x_rows.push_back(x.data() + r * s.in);
-    y_rows.push_back(y.data() + r * s.out);
+    x_rows.push_back(x.data() + r * x_stride);
+    y_rows.push_back(y.data() + r * y_stride);
   }
   const int64_t bytes = matrix_bytes(format, s);
   const int64_t copies = s.cached ? 1 : static_cast<int64_t>(memory().size()) / bytes;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <new>
 #include <vector>
@@ -25,6 +26,13 @@ struct AlignedAllocator {
 };
 
 using AlignedFloats = std::vector<float, AlignedAllocator<float>>;
+
+// Floats from one row of a matrix to the next so that every row starts on a cache line, and rows of
+// a power of two do not all fall into the same few cache sets.
+constexpr int64_t padded_columns(int64_t columns) {
+  const int64_t lines = (columns + 15) / 16;
+  return (lines % 16 == 0 ? lines + 1 : lines) * 16;
+}
 
 struct AlignedDelete {
   void operator()(std::byte* data) const { ::operator delete(data, kCacheLine); }

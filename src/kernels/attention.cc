@@ -18,9 +18,9 @@
 #include "kernels/contract.h"
 #include "kernels/dense_source-inl.h"
 #include "kernels/lane16-inl.h"
-#include "kernels/linear-inl.h"
 #include "kernels/math-inl.h"
 #include "kernels/simd.h"
+#include "kernels/tile-inl.h"
 
 #if SPINDRIFT_VECTOR_TARGET
 
@@ -144,7 +144,7 @@ HWY_NOINLINE void ScoreTile(const Source& source, int64_t key, int64_t last, int
       for (int i = 0; i < kColumns; ++i) k[i] = source.load(cursors[i], step).v[0];
       if (fetch) {
 #pragma GCC unroll 16
-        for (int i = 0; i < kColumns; ++i) source.fetch(cursors[i], step, 16);
+        for (int i = 0; i < kColumns; ++i) hwy::Prefetch(source.at(first + i + 16, step * 16));
       }
 #pragma GCC unroll 4
       for (int r = 0; r < kRows; ++r) {
@@ -185,14 +185,15 @@ template <class Source>
 HWY_INLINE void ScoreBlock(const Source& source, int64_t key, int64_t end, int64_t dim, int rows,
                            const float** inputs, float scale, bool fetch, float (*out)[16]) {
   static_cast<void>(fetch);  // the tile does
-  alignas(64) float acc[kScoreRows * kBlockColumns * 16] = {};
+  constexpr int64_t kRow = kBlockColumns * 16;
+  alignas(64) float acc[kScoreRows * kRow] = {};
   const int64_t whole = dim / 16 * 16;
-  NoPrefetch none;
-  AccumulateTile(source, key, end, rows, inputs, 0, whole, true, acc, none);
-  if (whole < dim) AccumulateTail(source, key, end, rows, inputs, whole, dim, acc);
-  for (int r = 0; r < rows; ++r) {
-    Finish(source, acc + r * kBlockColumns * 16, {.scale = scale}, 0, kBlockColumns, out[r]);
-  }
+  const int64_t columns = Source::tile_columns(rows), bytes = source.column_bytes();
+  const uint8_t* after = source.at(key + kBlockColumns, 0);
+  Ahead ahead{after, after + (kBlockColumns - columns) * bytes, 64, bytes, columns * bytes};
+  AccumulateTile(source, key, end, rows, RowInputs{inputs}, 0, whole, true, {acc, kRow}, ahead);
+  if (whole < dim) AccumulateTail(source, key, end, rows, inputs, whole, dim, {acc, kRow});
+  FoldSums(source, acc, int64_t{rows} * kBlockColumns, scale, out[0]);
 }
 
 #endif

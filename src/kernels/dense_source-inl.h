@@ -15,8 +15,8 @@
 #include "core/bf16.h"
 #include "core/f16.h"
 #include "kernels/lane16-inl.h"
-#include "kernels/linear-inl.h"
 #include "kernels/targets.h"
+#include "kernels/tile-inl.h"
 
 #if SPINDRIFT_VECTOR_TARGET
 
@@ -73,19 +73,20 @@ class DenseSource {
  public:
   using Cursor = const uint8_t*;
   static constexpr int kTileRows = WideTiles::kTileRows;
-  static constexpr int kPackRows = 4;
+  static constexpr bool kPacks = false;
   static constexpr int kFetchSteps = static_cast<int>(64 / (16 * Element::kBytes));
-  HWY_INLINE void fetch(const Cursor& at, int64_t step, int columns) const {
-    hwy::Prefetch(at + step * 16 * Element::kBytes + std::max<int64_t>(columns, ahead_) * stride_);
-  }
+  static constexpr bool kFetchColumns = true;
   static constexpr int tile_columns(int rows) { return WideTiles::tile_columns(rows); }
 
   // Column c starts `stride` elements after column c - 1.
   DenseSource(const std::byte* data, int64_t stride)
-      : data_(reinterpret_cast<const uint8_t*>(data)),
-        stride_(stride * Element::kBytes),
-        ahead_(columns_ahead(stride_)) {}
+      : data_(reinterpret_cast<const uint8_t*>(data)), stride_(stride * Element::kBytes) {}
   HWY_INLINE Cursor cursor(int64_t c) const { return data_ + c * stride_; }
+  HWY_INLINE const uint8_t* at(int64_t c, int64_t k) const {
+    return data_ + c * stride_ + k * Element::kBytes;
+  }
+  HWY_INLINE int64_t column_bytes() const { return stride_; }
+  HWY_INLINE void fetch_scales(int64_t, int64_t) const {}
   HWY_INLINE Vec16 load(const Cursor& at, int64_t step) const {
     return Element::load(at + step * 16 * Element::kBytes);
   }
@@ -95,19 +96,18 @@ class DenseSource {
     return Element::scalar(data_ + c * stride_ + k * Element::kBytes);
   }
   HWY_INLINE void expand(int64_t c, int64_t k, int64_t count, float* out) const {
-    const uint8_t* at = data_ + c * stride_ + k * Element::kBytes;
+    const uint8_t* from = at(c, k);
     for (int64_t i = 0; i < count; i += 16)
-      Store16(Element::load(at + i * Element::kBytes), out + i);
+      Store16(Element::load(from + i * Element::kBytes), out + i);
   }
   HWY_INLINE void prefetch(int64_t c, int64_t k, int64_t count) const {
-    const uint8_t* at = data_ + c * stride_ + k * Element::kBytes;
-    for (int64_t i = 0; i < count * Element::kBytes; i += 64) hwy::Prefetch(at + i);
+    const uint8_t* from = at(c, k);
+    for (int64_t i = 0; i < count * Element::kBytes; i += 64) hwy::Prefetch(from + i);
   }
 
  private:
   const uint8_t* data_;
   int64_t stride_;
-  int64_t ahead_;
 };
 
 using F32Source = DenseSource<F32Element>;

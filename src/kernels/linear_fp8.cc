@@ -47,7 +47,7 @@ HWY_INLINE Vec16 Decode(const uint8_t* codes, Floats scale) {
   return r;
 }
 
-constexpr int fp8_columns(int rows) { return rows <= 6 ? 4 : 2; }
+constexpr int fp8_columns(int rows) { return WideTiles::tile_columns(rows); }
 constexpr size_t kFp8DirectRows = 12;
 
 #elif HWY_TARGET == HWY_AVX2
@@ -92,22 +92,22 @@ class Fp8Source {
   };
   using Group = Floats;
   static constexpr int kTileRows = WideTiles::kTileRows;
-  static constexpr int kPackRows = 4;
+  static constexpr bool kPacks = false;
   static constexpr int tile_columns(int rows) { return fp8_columns(rows); }
   static constexpr int kFetchSteps = 4;  // a cache line
+  static constexpr bool kFetchColumns = true;
 
   explicit Fp8Source(const Fp8Matrix& w)
       : w_(w),
         codes_(reinterpret_cast<const uint8_t*>(w.codes.data())),
         blocks_((w.in + w.block_columns - 1) / w.block_columns),
-        block_steps_(static_cast<uint32_t>(w.block_columns / 16)),
-        ahead_(columns_ahead(w.in)) {}
+        block_steps_(static_cast<uint32_t>(w.block_columns / 16)) {}
   HWY_INLINE Cursor cursor(int64_t c) const {
     return {codes_ + c * w_.in, (w_.first_row + c) / w_.block_rows * blocks_};
   }
-  HWY_INLINE void fetch(const Cursor& at, int64_t step, int columns) const {
-    hwy::Prefetch(at.codes + step * 16 + std::max<int64_t>(columns, ahead_) * w_.in);
-  }
+  HWY_INLINE const uint8_t* at(int64_t c, int64_t k) const { return codes_ + c * w_.in + k; }
+  HWY_INLINE int64_t column_bytes() const { return w_.in; }
+  HWY_INLINE void fetch_scales(int64_t, int64_t) const {}
   HWY_INLINE int64_t group_end(int64_t step) const { return (block(step) + 1) * block_steps_; }
   HWY_INLINE Group group(const Cursor& at, int64_t step) const {
     return BroadcastScale(w_.scale_dtype, w_.scales.data(), at.scales + block(step));
@@ -122,16 +122,15 @@ class Fp8Source {
            float_element(w_.scale_dtype, w_.scales.data(), cursor(c).scales + block(k / 16));
   }
   HWY_INLINE void expand(int64_t c, int64_t k, int64_t count, float* out) const {
-    const Cursor at = cursor(c);
+    const Cursor from = cursor(c);
     for (int64_t step = k / 16, last = (k + count) / 16; step < last;) {
       const int64_t end = std::min(group_end(step), last);
-      const Group scale = group(at, step);
-      for (; step < end; ++step, out += 16) Store16(load(at, scale, step), out);
+      const Group scale = group(from, step);
+      for (; step < end; ++step, out += 16) Store16(load(from, scale, step), out);
     }
   }
   HWY_INLINE void prefetch(int64_t c, int64_t k, int64_t count) const {
-    const uint8_t* at = codes_ + c * w_.in + k;
-    for (int64_t i = 0; i < count; i += 64) hwy::Prefetch(at + i);
+    FetchLines(at(c, k), count);
   }
 
  private:
@@ -143,7 +142,6 @@ class Fp8Source {
   const uint8_t* codes_;
   int64_t blocks_;  // in a row of blocks
   uint32_t block_steps_;
-  int64_t ahead_;
 };
 
 void LinearFp8(const Fp8Matrix& w, InRows x, OutRows y, Columns columns, const Epilogue& epilogue) {

@@ -37,8 +37,7 @@ HWY_INLINE Vec16 Decode(const uint8_t* codes, const uint8_t* scale) {
   return Deinterleave(DecodeInterleaved(codes, scale));
 }
 
-// Decoding takes registers and address arithmetic, so tiles are narrower than the dense ones.
-constexpr int nvfp4_columns(int rows) { return rows <= 6 ? 4 : 2; }
+constexpr int nvfp4_columns(int rows) { return WideTiles::tile_columns(rows); }
 constexpr size_t kNvfp4DirectRows = 16;
 
 #elif HWY_TARGET == HWY_AVX2
@@ -91,22 +90,28 @@ class Nvfp4Source {
     const uint8_t* scales;
   };
   static constexpr int kTileRows = WideTiles::kTileRows;
-  static constexpr int kPackRows = 2;
+#if HWY_TARGET == HWY_AVX3
+  static constexpr bool kPacks = true;
+#else
+  static constexpr bool kPacks = false;
+#endif
   static constexpr int kFetchSteps = 8;  // a cache line of codes
-  HWY_INLINE void fetch(const Cursor& at, int64_t step, int columns) const {
-    const int64_t ahead = std::max<int64_t>(columns, ahead_);
-    hwy::Prefetch(at.codes + step * 8 + ahead * (in_ / 2));
-    hwy::Prefetch(at.scales + step + ahead * (in_ / 16));
-  }
+  static constexpr bool kFetchColumns = true;
   static constexpr int tile_columns(int rows) { return nvfp4_columns(rows); }
 
   explicit Nvfp4Source(const Nvfp4Matrix& w)
       : codes_(reinterpret_cast<const uint8_t*>(w.codes.data())),
         scales_(reinterpret_cast<const uint8_t*>(w.scales.data())),
-        in_(w.in),
-        ahead_(columns_ahead(in_ / 2)) {}
+        in_(w.in) {}
   HWY_INLINE Cursor cursor(int64_t c) const {
     return {codes_ + c * (in_ / 2), scales_ + c * (in_ / 16)};
+  }
+  HWY_INLINE const uint8_t* at(int64_t c, int64_t k) const {
+    return codes_ + c * (in_ / 2) + k / 2;
+  }
+  HWY_INLINE int64_t column_bytes() const { return in_ / 2; }
+  HWY_INLINE void fetch_scales(int64_t c, int64_t count) const {
+    FetchLines(scales_ + c * (in_ / 16), count * (in_ / 16));
   }
 #if HWY_TARGET == HWY_AVX3
   HWY_INLINE Vec16 load(const Cursor& at, int64_t step) const {
@@ -127,22 +132,19 @@ class Nvfp4Source {
         .weights[scales_[c * (in_ / 16) + k / 16]][(k % 2 == 0 ? code : code >> 4) & 0xf];
   }
   HWY_INLINE void expand(int64_t c, int64_t k, int64_t count, float* out) const {
-    const Cursor at = cursor(c);
+    const Cursor from = cursor(c);
     for (int64_t i = 0; i < count; i += 16) {
-      Store16(Decode(at.codes + (k + i) / 2, at.scales + (k + i) / 16), out + i);
+      Store16(Decode(from.codes + (k + i) / 2, from.scales + (k + i) / 16), out + i);
     }
   }
   HWY_INLINE void prefetch(int64_t c, int64_t k, int64_t count) const {
-    const Cursor at = cursor(c);
-    for (int64_t i = 0; i < count / 2; i += 64) hwy::Prefetch(at.codes + k / 2 + i);
-    for (int64_t i = 0; i < count / 16; i += 64) hwy::Prefetch(at.scales + k / 16 + i);
+    FetchLines(at(c, k), count / 2);
   }
 
  private:
   const uint8_t* codes_;
   const uint8_t* scales_;
   int64_t in_;
-  int64_t ahead_;
 };
 
 void LinearNvfp4(const Nvfp4Matrix& w, InRows x, OutRows y, Columns columns,

@@ -66,7 +66,7 @@ struct CodeMap {
 };
 
 #if HWY_TARGET == HWY_AVX3
-constexpr int code_columns(int rows) { return rows <= 6 ? 4 : 2; }
+constexpr int code_columns(int rows) { return WideTiles::tile_columns(rows); }
 constexpr size_t kCodeDirectRows = 16;
 #elif HWY_TARGET == HWY_AVX2
 constexpr int code_columns(int rows) { return rows == 1 ? 4 : rows == 2 ? 2 : 1; }
@@ -92,25 +92,28 @@ class CodeSource {
 #endif
   using Group = std::conditional_t<kTable, Vec16, Map>;
   static constexpr int kTileRows = WideTiles::kTileRows;
-  static constexpr int kPackRows = kTable ? 2 : 4;
+  static constexpr bool kPacks = kTable;
   static constexpr int tile_columns(int rows) { return code_columns(rows); }
   static constexpr int64_t kStepBytes = 2 * kBits;
-  static constexpr int kFetchSteps = 8;  // one or two cache lines of codes
+  static constexpr int kFetchSteps = kBits == 4 ? 8 : 4;  // a cache line of codes
+  static constexpr bool kFetchColumns = true;
 
   explicit CodeSource(const PackedMatrix& w)
       : w_(w),
         codes_(reinterpret_cast<const uint8_t*>(w.codes.data())),
         row_bytes_(w.row_bytes()),
         groups_(w.groups()),
-        group_steps_(static_cast<uint32_t>(w.group / 16)),
-        ahead_(columns_ahead(row_bytes_)) {}
+        group_steps_(static_cast<uint32_t>(w.group / 16)) {}
 
   HWY_INLINE Cursor cursor(int64_t c) const { return {codes_ + c * row_bytes_, c * groups_}; }
-  HWY_INLINE void fetch(const Cursor& at, int64_t step, int columns) const {
-    const uint8_t* next =
-        at.codes + step * kStepBytes + std::max<int64_t>(columns, ahead_) * row_bytes_;
-    hwy::Prefetch(next);
-    if constexpr (kBits == 8) hwy::Prefetch(next + 64);
+  HWY_INLINE const uint8_t* at(int64_t c, int64_t k) const {
+    return codes_ + c * row_bytes_ + k * kBits / 8;
+  }
+  HWY_INLINE int64_t column_bytes() const { return row_bytes_; }
+  HWY_INLINE void fetch_scales(int64_t c, int64_t count) const {
+    const int64_t bytes = groups_ * dtype_bytes(w_.scale_dtype);
+    FetchLines(w_.scales.data() + c * bytes, count * bytes);
+    if constexpr (kAffine) FetchLines(w_.biases.data() + c * bytes, count * bytes);
   }
   HWY_INLINE int64_t group_end(int64_t step) const { return (index(step) + 1) * group_steps_; }
   HWY_INLINE Group group(const Cursor& at, int64_t step) const {
@@ -164,16 +167,15 @@ class CodeSource {
     return static_cast<float>(code - (1 << (kBits - 1))) * scale;
   }
   HWY_INLINE void expand(int64_t c, int64_t k, int64_t count, float* out) const {
-    const Cursor at = cursor(c);
+    const Cursor from = cursor(c);
     for (int64_t step = k / 16, last = (k + count) / 16; step < last;) {
       const int64_t end = std::min(group_end(step), last);
-      const Group shared = group(at, step);
-      for (; step < end; ++step, out += 16) Store16(natural(load(at, shared, step)), out);
+      const Group shared = group(from, step);
+      for (; step < end; ++step, out += 16) Store16(natural(load(from, shared, step)), out);
     }
   }
   HWY_INLINE void prefetch(int64_t c, int64_t k, int64_t count) const {
-    const uint8_t* at = codes_ + c * row_bytes_ + k * kBits / 8;
-    for (int64_t i = 0; i < count * kBits / 8; i += 64) hwy::Prefetch(at + i);
+    FetchLines(at(c, k), count * kBits / 8);
   }
 
  private:
@@ -186,7 +188,6 @@ class CodeSource {
   int64_t row_bytes_;
   int64_t groups_;  // in a row
   uint32_t group_steps_;
-  int64_t ahead_;
 };
 
 template <int kBits, bool kAffine>

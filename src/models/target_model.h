@@ -113,7 +113,8 @@ class Workspace {
     return {b.data(), static_cast<size_t>(floats)};
   }
   Rows rows(size_t slot, int64_t rows, int64_t cols) {
-    return {floats(slot, rows * cols).data(), rows, cols};
+    const int64_t stride = padded_columns(cols);
+    return {floats(slot, rows * stride).data(), rows, cols, stride};
   }
   // The one object of type T (derived from WorkspaceItem), made on first use.
   template <class T>

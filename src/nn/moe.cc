@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/aligned.h"
 #include "core/check.h"
 #include "nn/parallel.h"
 
@@ -20,13 +21,14 @@ using OutPtr = float*;
 class Floats {
  public:
   Rows rows(int64_t rows, int64_t cols) {
-    const auto needed = static_cast<size_t>(rows * cols);
+    const int64_t stride = padded_columns(cols);
+    const auto needed = static_cast<size_t>(rows * stride);
     if (values_.size() < needed) values_.resize(needed);
-    return {values_.data(), rows, cols};
+    return {values_.data(), rows, cols, stride};
   }
 
  private:
-  std::vector<float> values_;
+  AlignedFloats values_;
 };
 
 }  // namespace

@@ -22,7 +22,7 @@ add_custom_target(fuzzers)
 # Common to every CTest entry. LABELS: `heavy` = release only, `threads` = under ThreadSanitizer too.
 function(spindrift_register_test name labels)
   set_tests_properties(${name} PROPERTIES TIMEOUT 600 SKIP_RETURN_CODE 77 LABELS "${labels}"
-    ENVIRONMENT "GTEST_OUTPUT=xml:${CMAKE_BINARY_DIR}/results/${name}.xml;SPINDRIFT_BINARY=${CMAKE_BINARY_DIR}/spindrift")
+    ENVIRONMENT "GTEST_OUTPUT=xml:${CMAKE_BINARY_DIR}/results/${name}.xml;SPINDRIFT_BINARY=${CMAKE_BINARY_DIR}/spindrift;TSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/support/tsan.supp")
 endfunction()
 
 # spindrift_test(NAME SRCS ... DEPS ... [LABELS heavy|threads]) declares one GoogleTest binary, one CTest entry. Prefer

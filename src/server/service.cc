@@ -20,7 +20,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using std::chrono::steady_clock;
 
-constexpr std::chrono::milliseconds kTurn{200};  // how often a waiting thread looks for its client
+constexpr std::chrono::milliseconds kTurn{50};  // how often a waiting thread looks for its client
 
 std::string dump(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -97,7 +97,6 @@ class Service::Visit {
 
 // A completion request from submission to its last byte.
 struct Service::Running {
-  std::shared_ptr<Visit> visit;
   Job job;
   bool chat = true;
   steady_clock::time_point arrived;
@@ -266,8 +265,6 @@ HttpReply Service::detokenize(const HttpRequest& request) {
 }
 
 HttpReply Service::chat(const HttpRequest& request, const Peer& peer) {
-  auto visit = enter();
-  if (!visit) return closed();
   auto read = read_chat_fields(request.body, model_->context());
   if (const auto* error = std::get_if<ApiError>(&read)) return error_reply(*error);
   auto& fields = std::get<ChatFields>(read);
@@ -277,7 +274,6 @@ HttpReply Service::chat(const HttpRequest& request, const Peer& peer) {
                                                .variables = fields.template_variables});
   if (!prompt.ok()) return error_reply(api_error(prompt.error(), "messages"));
   auto running = std::make_unique<Running>();
-  running->visit = std::move(visit);
   running->job.common = std::move(fields.common);
   running->job.prompts.push_back(std::move(prompt).value());
   running->job.tools_json = std::move(fields.tools_json);
@@ -286,13 +282,10 @@ HttpReply Service::chat(const HttpRequest& request, const Peer& peer) {
 }
 
 HttpReply Service::text(const HttpRequest& request, const Peer& peer) {
-  auto visit = enter();
-  if (!visit) return closed();
   auto read = read_text_fields(request.body, model_->context());
   if (const auto* error = std::get_if<ApiError>(&read)) return error_reply(*error);
   auto& fields = std::get<TextFields>(read);
   auto running = std::make_unique<Running>();
-  running->visit = std::move(visit);
   running->chat = false;
   running->job.common = std::move(fields.common);
   for (auto& given : fields.prompts) {
@@ -351,7 +344,6 @@ HttpReply Service::run(std::unique_ptr<Running> running, const HttpRequest& requ
   }
   HttpReply reply = collect(*running, peer);
   record(*running);
-  reply.hold = running->visit;
   return reply;
 }
 
@@ -452,11 +444,14 @@ void Service::watch(const HttpRequest& request, HttpReply& reply) {
 }
 
 std::vector<Route> Service::routes() {
-  // Needs the model.
+  // What needs the model is let in, and counts as inside until its reply has been sent.
   const auto ready = [this](auto handle) {
     return [this, handle](const HttpRequest& request, const Peer& peer) {
-      const auto visit = enter();
-      return visit ? handle(request, peer) : closed();
+      auto visit = enter();
+      if (!visit) return closed();
+      HttpReply reply = handle(request, peer);
+      reply.hold = std::move(visit);
+      return reply;
     };
   };
   const auto file = [](std::string_view content, const char* type) {
@@ -467,10 +462,12 @@ std::vector<Route> Service::routes() {
     };
   };
   std::vector<Route> out;
-  out.push_back({"POST", "/v1/chat/completions", false,
-                 [this](const auto& request, const auto& peer) { return chat(request, peer); }});
-  out.push_back({"POST", "/v1/completions", false,
-                 [this](const auto& request, const auto& peer) { return text(request, peer); }});
+  out.push_back(
+      {"POST", "/v1/chat/completions", false,
+       ready([this](const auto& request, const auto& peer) { return chat(request, peer); })});
+  out.push_back(
+      {"POST", "/v1/completions", false,
+       ready([this](const auto& request, const auto& peer) { return text(request, peer); })});
   out.push_back({"GET", "/v1/models", true,
                  ready([this](const auto& request, const auto&) { return models(request); })});
   out.push_back({"POST", "/tokenize", false,

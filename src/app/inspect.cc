@@ -23,7 +23,8 @@ void add_store(WeightStore& store, bool check_scales, Inspection& out) {
   out.bytes = store.total_bytes();
   for (const ModuleGroup& group : out.groups) out.bytes_per_token += group.bytes_per_token;
   if (!check_scales) return;
-  for (std::string& problem : check_block_scales(store)) out.problems.push_back(std::move(problem));
+  for (std::string& problem : check_quantised_numbers(store))
+    out.problems.push_back(std::move(problem));
 }
 
 // A target's tokenizer, template and generation defaults.
@@ -68,6 +69,10 @@ Status describe(const fs::path& folder, bool check_scales, Inspection& out) {
   out.warnings = std::move(target.warnings);
   out.problems = std::move(target.problems);
   add_store(*target.store, check_scales, out);
+  const bool mixture = std::any_of(out.groups.begin(), out.groups.end(), [](const ModuleGroup& g) {
+    return g.module == "routed experts";
+  });
+  if (mixture) out.layouts = compare_layouts(out.groups);
   add_texts(out);
   return ok_status();
 }

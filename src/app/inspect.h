@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "app/generation_defaults.h"
+#include "app/layout_bytes.h"
 #include "core/result.h"
 #include "drafters/pairing.h"
 #include "io/checkpoint_summary.h"
@@ -31,7 +32,9 @@ struct Inspection {
   ConfigSummary summary;
   std::vector<ModuleGroup> groups;
   int64_t tensors = 0, bytes = 0;
-  int64_t bytes_per_token = 0;       // that decoding one token reads; of a drafter: one draft
+  int64_t bytes_per_token = 0;  // that decoding one token reads; of a drafter: one draft
+  // Of a target with experts: the same in each published layout, fewest first.
+  std::vector<LayoutBytes> layouts;
   bool rotated_residual = false;     // of a target: drafters must be of its precision
   std::optional<TargetFacts> facts;  // of a target: what a drafter must fit
   std::optional<TokenizerSummary> tokenizer;

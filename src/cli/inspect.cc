@@ -33,6 +33,13 @@ Json weights_json(const Inspection& found) {
   return out;
 }
 
+Json layouts_json(const Inspection& found) {
+  Json out = Json::object();
+  for (const LayoutBytes& layout : found.layouts)
+    out[std::string(layout.layout)] = layout.bytes_per_token;
+  return out;
+}
+
 Json generation_json(const GenerationDefaults& defaults) {
   const SamplingParams& s = defaults.sampling;
   Json out = {{"temperature", s.temperature},
@@ -60,6 +67,7 @@ std::string report_json(const Inspection& found, const std::vector<std::string>&
                {"tensors", found.tensors},
                {"bytes", found.bytes},
                {"bytes_per_token", found.bytes_per_token},
+               {"bytes_per_token_by_layout", layouts_json(found)},
                {"rotated_residual", found.rotated_residual},
                {"tokenizer", nullptr},
                {"chat_template", found.chat_template},
@@ -91,6 +99,17 @@ std::string weights_text(const Inspection& found) {
   return out;
 }
 
+// "per token: MLX 4-bit 0.6 GiB (fewest), NVFP4 ..."
+std::string layouts_text(const Inspection& found) {
+  std::string out = "per token:";
+  for (const LayoutBytes& layout : found.layouts) {
+    const bool first = &layout == &found.layouts.front();
+    out += fmt::format("{} {} {}{}", first ? "" : ",", layout.layout,
+                       bytes_text(layout.bytes_per_token), first ? " (fewest)" : "");
+  }
+  return out;
+}
+
 std::string generation_text(const GenerationDefaults& defaults) {
   const SamplingParams& s = defaults.sampling;
   std::string out = s.temperature > 0 ? fmt::format("temperature {}", s.temperature) : "greedy";
@@ -113,6 +132,7 @@ std::string report_text(const Inspection& found, const std::vector<std::string>&
   if (found.rotated_residual)
     out += line("residual", "rotated offline: a drafter must be made for this precision");
   out += weights_text(found);
+  if (!found.layouts.empty()) out += line("layouts", layouts_text(found));
   if (found.role == ModelRole::kTarget) {
     if (found.tokenizer)
       out += line(
@@ -149,7 +169,7 @@ Run add_inspect(CLI::App& app) {
   app.add_option("model", flags->model, "A folder, or org/name[@revision] in the local cache")
       ->required()
       ->type_name("MODEL");
-  app.add_flag("--check", flags->check, "Read every block scale too");
+  app.add_flag("--check", flags->check, "Read every block scale and FP8 weight too");
   app.add_flag("--json", flags->json, "One JSON object");
   app.footer(
       "Reads configs and headers, no weights (but for --check). Exit code 3 when it would not "

@@ -9,9 +9,11 @@
 namespace spindrift {
 namespace {
 
-bool holds_scales(std::string_view name) {
+// "scales" or "weights" for a tensor whose numbers are to be read, else empty.
+std::string_view what_it_holds(const WeightStore& store, std::string_view name) {
   const std::string_view leaf = name.substr(name.rfind('.') + 1);
-  return leaf == "weight_scale" || leaf == "scales" || leaf == "biases";
+  if (leaf == "weight_scale" || leaf == "scales" || leaf == "biases") return "scales";
+  return leaf == "weight" && store.find(name)->dtype == DType::kF8E4M3 ? "weights" : "";
 }
 
 bool all_finite(const TensorView& tensor) {
@@ -37,15 +39,16 @@ bool all_finite(const TensorView& tensor) {
 
 }  // namespace
 
-std::vector<std::string> check_block_scales(WeightStore& store, size_t limit) {
+std::vector<std::string> check_quantised_numbers(WeightStore& store, size_t limit) {
   std::vector<std::string> problems;
   for (const std::string_view name : store.names()) {
     if (problems.size() >= limit) break;
-    if (!holds_scales(name)) continue;
+    const std::string_view held = what_it_holds(store, name);
+    if (held.empty()) continue;
     const Result<TensorView> tensor = store.get_any(name);
     if (tensor.ok() && !all_finite(tensor.value()))
-      problems.push_back(store.where() + ": tensor `" + std::string(name) +
-                         "`: expected finite scales, found one that is not");
+      problems.push_back(store.where() + ": tensor `" + std::string(name) + "`: expected finite " +
+                         std::string(held) + ", found one that is not");
   }
   return problems;
 }

@@ -134,6 +134,63 @@ class Weights(Target):
         self.assertIn(block, result.err)
 
 
+class QuantisedLayers(Target):
+    """Tensors of quantised layers that do not fit: file, tensor, expected and found in one line."""
+
+    def setUp(self):
+        super().setUp()
+        self.header, self.data = read_safetensors(self.shard)
+        self.layer = next(k for k in self.header if ".experts." in k and k.endswith("gate_proj.weight_packed")).rpartition(".")[0]
+
+    def reshaped(self, leaf, shape, dtype=None):
+        entry = self.header[f"{self.layer}.{leaf}"]
+        return self.header | {f"{self.layer}.{leaf}": entry | {"shape": shape} | ({"dtype": dtype} if dtype else {})}
+
+    def assert_refused(self, header, leaf, *saying):
+        write_safetensors(self.shard, header, self.data)
+        self.refused(self.shard.name, f"{self.layer}.{leaf}", "expected", "found", *saying)
+
+    def test_a_scale_of_another_shape(self):
+        rows, groups = self.header[f"{self.layer}.weight_scale"]["shape"]
+        self.assert_refused(self.reshaped("weight_scale", [groups, rows]), "weight_scale", f"[{rows}, {groups}]",
+                            f"[{groups}, {rows}]")
+
+    def test_a_packed_width_that_is_not_the_configs(self):
+        rows, words = self.header[f"{self.layer}.weight_packed"]["shape"]
+        self.assert_refused(self.reshaped("weight_packed", [rows * 2, words // 2]), "weight_packed", f"[{rows}, {words}]")
+
+    def test_a_format_that_nobody_knows(self):
+        header = self.reshaped("weight_packed", self.header[f"{self.layer}.weight_packed"]["shape"], dtype="I8")
+        write_safetensors(self.shard, header, self.data)
+        self.refused(self.layer, "expected", "found", "I8")
+
+    def test_experts_apart_and_fused_in_one_layer(self):
+        name = next(k for k in self.header if k.endswith("layers.1.mlp.gate.weight"))
+        fused = name.replace("gate.weight", "experts.gate_up_proj")
+        write_safetensors(self.shard, {(fused if k == name else k): v for k, v in self.header.items()}, self.data)
+        self.index.write_text(self.index.read_text().replace(f'"{name}"', f'"{fused}"'))
+        self.refused("layers.1.mlp")
+        result = run("inspect", self.model)
+        self.assertEqual(result.code, MODEL)
+        self.assertIn("expected all experts in separate tensors or all in one stack", result.text)
+
+    def test_a_group_that_matches_nothing(self):
+        quantization = json.loads((self.model / "config.json").read_text())["quantization_config"]
+        first = next(iter(quantization["config_groups"].values()))
+        quantization["config_groups"]["group_7"] = first | {"targets": ["re:.*layers\\.99\\..*"]}
+        self.refused_config(["group_7", "expected", "found", "re:.*layers\\.99"], quantization_config=quantization)
+
+    def test_a_contradiction_warns_and_runs(self):
+        quantization = json.loads((self.model / "config.json").read_text())["quantization_config"]
+        quantization["ignore"] = [*quantization["ignore"], "re:.*layers\\.2\\.mlp\\.experts.*"]
+        self.edit_json(self.model / "config.json", quantization_config=quantization)
+        result = self.ok("generate", "-m", self.model, "-p", QUESTION, "-n", 2)
+        warnings = [line for line in result.err.splitlines() if "warning" in line]
+        self.assertEqual(len(warnings), 1, result.err)
+        for text in ("ignore", "layers.2.mlp.experts.0.", "nvfp4"):
+            self.assertIn(text, warnings[0])
+
+
 class Configs(Target):
     def test_values_that_make_no_sense_name_file_and_key(self):
         for key, value in (("hidden_size", -1), ("hidden_size", "big"), ("hidden_size", 2**40), ("vocab_size", 0),

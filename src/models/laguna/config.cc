@@ -196,23 +196,11 @@ Status read_experts(const JsonObject& json, Config& config) {
   return read_score_function(json, config.router);
 }
 
-Status read_quantization(const JsonObject& json, Config& config) {
+Status read_quantization(const JsonObject& json, Config& config,
+                         std::vector<std::string>& warnings) {
+  SPINDRIFT_TRY(config.claims, QuantizationClaims::read(json, warnings));
   SPINDRIFT_TRY(const auto quantization, json.find_object("quantization_config"));
   if (!quantization) return ok_status();
-  SPINDRIFT_TRY(const auto common, quantization->find_string("format"));
-  SPINDRIFT_TRY(const auto groups, quantization->find_object("config_groups"));
-  const auto declare = [&](const std::string& format) {
-    auto& known = config.declared_formats;
-    if (format != "mixed-precision" && std::find(known.begin(), known.end(), format) == known.end())
-      known.push_back(format);
-  };
-  if (common) declare(*common);
-  for (const std::string& key : groups ? groups->keys() : std::vector<std::string>()) {
-    SPINDRIFT_TRY(const auto group, groups->find_object(key));
-    if (!group) continue;
-    SPINDRIFT_TRY(const auto format, group->find_string("format"));
-    if (format) declare(*format);
-  }
   SPINDRIFT_TRY(const auto transforms, quantization->find_object("transform_config"));
   if (transforms) {
     SPINDRIFT_TRY(const auto applied, transforms->find_object("config_groups"));
@@ -247,7 +235,7 @@ Result<Config> read_config(const JsonObject& json, const ConfigOptions& options,
   SPINDRIFT_TRY_STATUS(read_gates(json, config));
   SPINDRIFT_TRY_STATUS(read_experts(json, config));
   SPINDRIFT_TRY_STATUS(read_ropes(json, options, config));
-  SPINDRIFT_TRY_STATUS(read_quantization(json, config));
+  SPINDRIFT_TRY_STATUS(read_quantization(json, config, warnings));
   return config;
 }
 

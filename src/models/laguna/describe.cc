@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "models/laguna/config.h"
+#include "models/laguna/linear_layers.h"
 #include "models/laguna/load.h"
 #include "models/laguna/names.h"
 #include "models/laguna/summary.h"
@@ -103,56 +104,6 @@ int64_t read_for_a_token(Module module, int64_t bytes, const Config& config) {
   }
 }
 
-void note(const Error& error, std::vector<std::string>& problems) {
-  if (problems.size() < kMaxProblems) problems.push_back(error.message);
-}
-
-// Notes in `problems` what is stored in two layouts at once.
-std::vector<WeightScope> mlp_layers(const WeightScope& mlp, std::vector<std::string>& problems) {
-  const Result<bool> joined = joins_gate_and_up(mlp);
-  if (!joined.ok()) note(joined.error(), problems);
-  if (joined.ok() && joined.value()) return {mlp / "gate_up_proj", mlp / "down_proj"};
-  return {mlp / "gate_proj", mlp / "up_proj", mlp / "down_proj"};
-}
-
-// Whether a stack is one plain tensor with no leaf.
-bool is_bare_stack(const WeightScope& stack) {
-  const TensorInfo* info = stack.store->find(stack.prefix);
-  return info != nullptr && nn::is_float(info->dtype);
-}
-
-// Every linear layer that the config asks for, or the tensors that stack them.
-std::vector<WeightScope> linear_layers(const Names& names, const Config& config,
-                                       std::vector<std::string>& problems) {
-  std::vector<WeightScope> layers;
-  const auto need_mlp = [&](const WeightScope& scope) {
-    for (WeightScope& layer : mlp_layers(scope, problems)) layers.push_back(std::move(layer));
-  };
-  layers.push_back(names.embed());
-  for (size_t i = 0; i < config.layers.size(); ++i) {
-    const WeightScope layer = names.layer(static_cast<int64_t>(i)), mlp = layer / "mlp";
-    for (const std::string_view leaf : {"q_proj", "k_proj", "v_proj", "o_proj", "g_proj"})
-      layers.push_back(layer / "self_attn" / leaf);
-    if (!config.layers[i].sparse) {
-      need_mlp(mlp);
-      continue;
-    }
-    layers.push_back(router(mlp));
-    const Result<ExpertNames> experts = expert_names(mlp);
-    if (!experts.ok()) {
-      note(experts.error(), problems);
-    } else if (experts.value().stacked) {
-      for (WeightScope& stack : mlp_layers(experts.value().scope, problems))
-        if (!is_bare_stack(stack)) layers.push_back(std::move(stack));
-    } else {
-      for (int64_t e = 0; e < config.experts; ++e) need_mlp(experts.value().scope / e);
-    }
-    if (config.shared_inner > 0) need_mlp(shared_expert(mlp));
-  }
-  if (!config.tied) layers.push_back(names.head());
-  return layers;
-}
-
 }  // namespace
 
 Result<TargetDescription> describe(const std::filesystem::path& folder, const JsonObject& json) {
@@ -181,7 +132,12 @@ Result<TargetDescription> describe(const std::filesystem::path& folder, const Js
            },
        .columns_of = [&](std::string_view name) { return columns_of(inside(name), config); }},
       description);
-  find_missing(linear_layers(names, config, description.problems), description);
+  const std::vector<LinearLayer> layers = linear_layers(names, config, description.problems);
+  std::vector<WeightScope> scopes;
+  for (const LinearLayer& layer : layers) scopes.push_back(layer.scope);
+  find_missing(scopes, description);
+  const Status claims = config.claims.compare(layers, names.root.prefix, description.warnings);
+  if (!claims.ok()) description.problems.push_back(claims.error().message);
   return description;
 }
 

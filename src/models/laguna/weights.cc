@@ -1,10 +1,9 @@
 #include "models/laguna/weights.h"
 
-#include <algorithm>
-#include <set>
-#include <string_view>
+#include <string>
 #include <utility>
 
+#include "models/laguna/linear_layers.h"
 #include "models/laguna/mlp_weights.h"
 #include "models/laguna/names.h"
 
@@ -64,45 +63,6 @@ Result<LayerWeights> load_layer(const WeightScope& scope, const Config& config,
   return weights;
 }
 
-// quantization_config's name of a stored format; empty for plain weights, and for those of MLX,
-// whose config has no such names.
-std::string_view published_name(std::string_view format) {
-  if (format == "nvfp4") return "nvfp4-pack-quantized";
-  if (format == "fp8") return "float-quantized";
-  return format == "int4" || format == "int8" ? "pack-quantized" : "";
-}
-
-void cross_check_formats(const Weights& weights, const Config& config,
-                         std::vector<std::string>& warnings) {
-  std::set<std::string_view> found;
-  const auto add = [&](const nn::Linear& linear) { found.insert(published_name(linear.format())); };
-  const auto add_mlp = [&](const nn::SwiGlu& mlp) {
-    for (const auto* part : {&mlp.gate, &mlp.up, &mlp.down}) add(**part);
-  };
-  for (const LayerWeights& layer : weights.layers) {
-    for (const auto* part : {&layer.q, &layer.k, &layer.v, &layer.o, &layer.g}) add(**part);
-    if (const auto* dense = std::get_if<nn::SwiGlu>(&layer.mlp)) add_mlp(*dense);
-    if (const auto* moe = std::get_if<nn::Moe>(&layer.mlp)) {
-      for (const nn::SwiGlu& expert : moe->experts) add_mlp(expert);
-      if (moe->shared) add_mlp(*moe->shared);
-    }
-  }
-  for (const std::string& declared : config.declared_formats) {
-    if (!found.contains(declared)) {
-      warnings.push_back(config.file + ": `quantization_config` declares " + declared +
-                         ", but no tensor is stored so; the tensors are followed");
-    }
-  }
-  for (const std::string_view format : found) {
-    const auto& declared = config.declared_formats;
-    if (!format.empty() && std::find(declared.begin(), declared.end(), format) == declared.end()) {
-      warnings.push_back(
-          config.file + ": tensors are stored as " + std::string(format) +
-          ", which `quantization_config` does not declare; the tensors are followed");
-    }
-  }
-}
-
 }  // namespace
 
 Result<Weights> load_weights(WeightStore& store, const Config& config,
@@ -122,7 +82,9 @@ Result<Weights> load_weights(WeightStore& store, const Config& config,
   }
   ignore_unused(names, config);
   SPINDRIFT_TRY_STATUS(store.check_all_read());
-  cross_check_formats(weights, config, warnings);
+  std::vector<std::string> none;  // what it would name has been refused above
+  SPINDRIFT_TRY_STATUS(
+      config.claims.compare(linear_layers(names, config, none), names.root.prefix, warnings));
   return weights;
 }
 

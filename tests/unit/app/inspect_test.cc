@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "app/layout_bytes.h"
 #include "support/safetensors_builder.h"
 #include "support/shared_dir.h"
 #include "support/temp_dir.h"
@@ -80,6 +81,27 @@ TEST(Inspect, CountsTheBytesADecodedTokenReads) {
     }
   }
   EXPECT_EQ(bytes, target.value().bytes);
+}
+
+// A thousand weights of every kind but the router's: the sums are known.
+TEST(Inspect, ComparesWhatATokenReadsInEveryLayout) {
+  std::vector<ModuleGroup> groups;
+  for (const char* module : {"attention", "routed experts", "shared experts", "head"})
+    groups.push_back({module, "bf16", 1, 2'048'000, 2'048'000});
+  groups.push_back({"norms", "bf16", 1, 100, 100});
+  const auto layouts = compare_layouts(groups);
+  ASSERT_EQ(layouts.size(), 5U);
+  EXPECT_EQ(layouts.front().layout, "MLX 4-bit");
+  EXPECT_EQ(layouts.front().bytes_per_token, 4 * 576'000 + 100);
+  EXPECT_EQ(layouts[1].layout, "NVFP4");
+  EXPECT_EQ(layouts[1].bytes_per_token, 2 * 2'048'000 + 2 * 576'000 + 100);
+  EXPECT_EQ(layouts.back().layout, "bf16");
+  EXPECT_EQ(layouts.back().bytes_per_token, 4 * 2'048'000 + 100);
+  // What is stored in another format has as many weights.
+  groups[1] = {"routed experts", "nvfp4", 1, 576'000, 576'000};
+  EXPECT_EQ(compare_layouts(groups).back().bytes_per_token, 4 * 2'048'000 + 100);
+  groups[1].format = "int";
+  EXPECT_TRUE(compare_layouts(groups).empty());
 }
 
 }  // namespace

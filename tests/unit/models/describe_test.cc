@@ -101,34 +101,34 @@ TEST(DescribeTarget, AHundredProblemsAreNotListedOneByOne) {
   EXPECT_EQ(describe(checkpoint).problems.size(), 20U);
 }
 
-TEST(CheckBlockScales, FindsTheOneScaleThatIsNoNumber) {
+TEST(CheckQuantisedNumbers, FindsTheOneScaleThatIsNoNumber) {
   TinyCheckpoint checkpoint = tiny_laguna({.expert_format = TinyFormat::kNvfp4});
-  EXPECT_TRUE(check_block_scales(*describe(checkpoint).store).empty());
+  EXPECT_TRUE(check_quantised_numbers(*describe(checkpoint).store).empty());
   checkpoint.tensors.at("model.layers.1.mlp.experts.2.down_proj.weight_scale").data[5] = '\x7F';
-  const auto problems = check_block_scales(*describe(checkpoint).store);
+  const auto problems = check_quantised_numbers(*describe(checkpoint).store);
   ASSERT_EQ(problems.size(), 1U);
   EXPECT_NE(problems[0].find("experts.2.down_proj.weight_scale"), std::string::npos);
 }
 
-TEST(CheckBlockScales, KnowsTheScalesOfEveryFormat) {
+TEST(CheckQuantisedNumbers, KnowsTheNumbersOfEveryFormat) {
   struct Case {
     TinyFormat format;
     const char* leaf;
   };
   for (const auto& [format, leaf] :
        {Case{TinyFormat::kNvfp4, "weight_scale"}, Case{TinyFormat::kMlxNvfp4, "scales"},
-        Case{TinyFormat::kFp8, "weight_scale"}, Case{TinyFormat::kInt4, "weight_scale"},
-        Case{TinyFormat::kInt8, "weight_scale"}, Case{TinyFormat::kAffine4, "scales"},
-        Case{TinyFormat::kAffine8, "biases"}}) {
+        Case{TinyFormat::kFp8, "weight_scale"}, Case{TinyFormat::kFp8, "weight"},
+        Case{TinyFormat::kInt4, "weight_scale"}, Case{TinyFormat::kInt8, "weight_scale"},
+        Case{TinyFormat::kAffine4, "scales"}, Case{TinyFormat::kAffine8, "biases"}}) {
     TinyCheckpoint checkpoint;
     testing::add_tiny_linear(checkpoint, "w", 4, 64, format, 1);
     const TempDir folder;
     checkpoint.write(folder.path());
-    EXPECT_TRUE(check_block_scales(*open_weights(folder.path()).value()).empty()) << leaf;
+    EXPECT_TRUE(check_quantised_numbers(*open_weights(folder.path()).value()).empty()) << leaf;
     std::string& data = checkpoint.tensors.at(std::string("w.") + leaf).data;
     data.replace(data.size() - 2, 2, "\xff\x7f");  // the last two E4M3 bytes, or one bfloat16
     checkpoint.write(folder.path());
-    const auto problems = check_block_scales(*open_weights(folder.path()).value());
+    const auto problems = check_quantised_numbers(*open_weights(folder.path()).value());
     ASSERT_EQ(problems.size(), 1U) << leaf;
     EXPECT_NE(problems[0].find(std::string("w.") + leaf), std::string::npos);
   }

@@ -5,6 +5,7 @@ Small folders of one variant each lie in tests/golden/variants (tools/make_varia
 ../shared/models (SPINDRIFT_SHARED).
 """
 import array
+import ast
 import json
 import os
 import shutil
@@ -24,7 +25,7 @@ def read_rows(path):
     """The rows of a float32 NumPy file."""
     data = path.read_bytes()
     begin = 10 + int.from_bytes(data[8:10], "little")
-    rows, columns = eval(data[10:begin], {"__builtins__": {}})["shape"]
+    rows, columns = ast.literal_eval(data[10:begin].decode())["shape"]
     values = array.array("f", data[begin:])
     return [values[r * columns:(r + 1) * columns] for r in range(rows)]
 

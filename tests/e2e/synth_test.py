@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """`spindrift synth`: its folders against the published names, and that the program runs on them."""
 import json
+import resource
 import sys
 import unittest
 
@@ -70,6 +71,24 @@ class Synth(Case):
                 folder = self.make(shape, *(["--layers", 6] if "accelerator" not in shape else []))
                 found = run("inspect", folder, "--json").json
                 self.assertEqual((found["problems"], found["warnings"]), ([], []))
+
+    def test_the_accelerators_draft_costs_what_is_published(self):
+        folder = self.make("granite-3.0-8b-accelerator")
+        found = self.ok("inspect", folder, "--json").json
+        self.assertAlmostEqual(found["bytes_per_token"] / 1.74e9, 1.0, delta=0.05)
+
+    def test_a_long_index_opens_in_a_second_and_little_memory(self):
+        folder = self.make("s-2.1-nvfp4-0761412")
+        best, peak = float("inf"), 0
+        for _ in range(3):
+            before = resource.getrusage(resource.RUSAGE_CHILDREN)
+            self.ok("inspect", folder)
+            after = resource.getrusage(resource.RUSAGE_CHILDREN)
+            best = min(best, after.ru_utime - before.ru_utime + after.ru_stime - before.ru_stime)
+            peak = max(peak, after.ru_maxrss)  # of all children so far, in KiB
+        print(f"\n145153 tensors: {best:.2f} s of processor time, peak {peak / 1024:.0f} MiB", flush=True)
+        self.assertLess(best, 1.0)
+        self.assertLess(peak, 200 * 1000)
 
     def test_text_survives_the_made_up_tokenizers(self):
         text = "def sort(values):\n    return sorted(values)  # 123 größer 😀\n"

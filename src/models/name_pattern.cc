@@ -140,8 +140,7 @@ class Parser {
     if (take("$")) return anchor(Node::Kind::kEnd);
     if (take("\\")) return escape();
     const char c = peek();
-    if (c == '*' || c == '+' || c == '?' || c == '{')
-      return unsupported(quoted("", c));
+    if (c == '*' || c == '+' || c == '?' || c == '{') return unsupported(quoted("", c));
     ++at_;
     return of(c);
   }

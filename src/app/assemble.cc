@@ -22,6 +22,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// A file beyond what its reader takes is a fault of the folder. kLimit is about requests.
+template <class T>
+Result<T> fault_of_folder(Result<T> loaded) {
+  if (loaded.ok() || loaded.error().code != ErrorCode::kLimit) return loaded;
+  Error error = loaded.error();
+  error.code = ErrorCode::kInvalid;
+  return error;
+}
+
 class Parts final : public Assembly {
  public:
   const std::string& model_name() const override { return model_name_; }
@@ -64,8 +73,8 @@ Status Parts::choose_kernels(const std::string& isa) {
 Status Parts::load_drafter_model(const AssembleOptions& options) {
   SPINDRIFT_TRY(const fs::path folder, resolve_model(options.draft_model));
   const TargetFacts facts{.family = target_.family, .info = target_.model->info()};
-  SPINDRIFT_TRY(drafter_, load_drafter(folder, options.draft_kind, *target_.model, facts,
-                                       options.draft_options));
+  SPINDRIFT_TRY(drafter_, fault_of_folder(load_drafter(folder, options.draft_kind, *target_.model,
+                                                       facts, options.draft_options)));
   warnings_.insert(warnings_.end(), drafter_->warnings.begin(), drafter_->warnings.end());
   if (target_.rotated_residual) {
     if (auto warning = rotated_pair_warning(options.model, options.draft_model))
@@ -88,8 +97,9 @@ Result<std::unique_ptr<Assembly>> Parts::load(const AssembleOptions& options,
   SPINDRIFT_TRY(const fs::path folder, resolve_model(options.model));
   parts->model_name_ = options.model;
   listener.on_stage("weights");
-  SPINDRIFT_TRY(parts->target_, load_target(folder, {.kv_dtype = options.kv_dtype,
-                                                     .rope_derived = options.rope_derived}));
+  SPINDRIFT_TRY(parts->target_,
+                fault_of_folder(load_target(
+                    folder, {.kv_dtype = options.kv_dtype, .rope_derived = options.rope_derived})));
   parts->warnings_ = parts->target_.warnings;
   listener.on_stage("tokenizer");
   SPINDRIFT_TRY(parts->text_, load_text_parts(folder.string()));
@@ -105,7 +115,9 @@ Result<std::unique_ptr<Assembly>> Parts::load(const AssembleOptions& options,
     if (parts->drafter_) SPINDRIFT_TRY_STATUS(lock_weights(*parts->drafter_->weights));
   }
   const int threads = options.threads > 0 ? options.threads : cpu_budget();
-  if (threads > 1) parts->pool_ = std::make_unique<ThreadPool>(threads);
+  if (threads > 1) {
+    SPINDRIFT_TRY(parts->pool_, make_threads(threads));
+  }
   parts->load_seconds_ =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return std::unique_ptr<Assembly>(std::move(parts));
@@ -132,13 +144,13 @@ Result<TextParts> load_text_parts(const std::string& model, TextPart wanted) {
   TextParts out;
   out.folder = folder.string();
   if (wanted != TextPart::kTemplate) {
-    SPINDRIFT_TRY(out.tokenizer, Tokenizer::load(folder));
+    SPINDRIFT_TRY(out.tokenizer, fault_of_folder(Tokenizer::load(folder)));
   }
   if (wanted != TextPart::kTokenizer) {
-    SPINDRIFT_TRY(out.chat_template, ChatTemplate::load(folder));
-    SPINDRIFT_TRY(out.defaults, load_generation_defaults(folder));
+    SPINDRIFT_TRY(out.chat_template, fault_of_folder(ChatTemplate::load(folder)));
+    SPINDRIFT_TRY(out.defaults, fault_of_folder(load_generation_defaults(folder)));
   }
-  SPINDRIFT_TRY(out.special_tokens, read_special_tokens(folder));
+  SPINDRIFT_TRY(out.special_tokens, fault_of_folder(read_special_tokens(folder)));
   return out;
 }
 

@@ -9,6 +9,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <thread>
 
 namespace spindrift {
@@ -85,6 +86,17 @@ int cpu_budget() {
   const int cores = physical_cores();
   if (quota >= cores) return cores;
   return std::max(1, static_cast<int>(std::floor(quota + 0.5)));
+}
+
+Result<std::unique_ptr<ThreadPool>> make_threads(int threads) {
+  try {
+    return std::make_unique<ThreadPool>(threads);
+  } catch (const std::system_error& error) {
+    return Error{ErrorCode::kLimit,
+                 "threads: expected " + std::to_string(threads) +
+                     ", found that the system does not give so many: " + error.what(),
+                 "ask for fewer with --threads"};
+  }
 }
 
 }  // namespace spindrift

@@ -50,7 +50,8 @@ Result<GenerationDefaults> load_generation_defaults(const std::filesystem::path&
   if (bos) out.bos_id = static_cast<TokenId>(*bos);
   const std::filesystem::path file = folder / "generation_config.json";
   std::error_code ignored;
-  if (std::filesystem::exists(file, ignored)) {
+  // A link to nothing is an incomplete download, which reading it tells.
+  if (std::filesystem::exists(std::filesystem::symlink_status(file, ignored))) {
     SPINDRIFT_TRY(const JsonObject json, JsonObject::parse_file(file));
     SPINDRIFT_TRY_STATUS(add_stop_ids(json, out.stop_ids));
     SPINDRIFT_TRY_STATUS(read_sampling(json, out.sampling));

@@ -36,12 +36,13 @@ Status write_logits(const TargetModel& target, const Exec& ex, std::span<const T
     return Error{ErrorCode::kLimit,
                  "prompt: expected at most " + std::to_string(target.info().max_context) +
                      " tokens (the model's context), found " + std::to_string(count)};
-  SPINDRIFT_TRY(NpyWriter out, NpyWriter::create(file, DType::kF32, {count, target.info().vocab}));
-  const Status done = write_rows(target, ex, ids, chunk, out);
-  if (!done.ok()) {
-    std::error_code ignored;
+  auto out = NpyWriter::create(file, DType::kF32, {count, target.info().vocab});
+  if (!out.ok()) return Error{ErrorCode::kUsage, out.error().message};
+  const Status done = write_rows(target, ex, ids, chunk, out.value());
+  std::error_code ignored;
+  // A device that refused the rows stays where it is.
+  if (!done.ok() && std::filesystem::is_regular_file(file, ignored))
     std::filesystem::remove(file, ignored);
-  }
   return done;
 }
 

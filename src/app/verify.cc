@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 
+#include "app/cpu_budget.h"
 #include "core/thread_pool.h"
 #include "drafters/scripted.h"
 #include "engine/engine.h"
@@ -168,7 +169,7 @@ Result<std::vector<VerifyRow>> verify(const Assembly& assembly, const VerifyOpti
   std::vector<std::unique_ptr<ThreadPool>> pools;
   for (const int threads : {1, 2, 3}) {
     if (threads == thread_count(ex)) continue;
-    pools.push_back(std::make_unique<ThreadPool>(threads));
+    SPINDRIFT_TRY(pools.emplace_back(), make_threads(threads));
     settings.push_back({fmt::format("{} thread{}", threads, threads == 1 ? "" : "s"),
                         &full,
                         full_width,

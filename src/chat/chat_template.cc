@@ -24,9 +24,10 @@ struct Sources {
   std::string tool_use_text, tool_use_name;  // likewise
 };
 
+// A link to nothing is there too: reading it then says what is wrong.
 bool is_there(const fs::path& path) {
   std::error_code ignored;
-  return fs::exists(path, ignored);
+  return fs::exists(fs::symlink_status(path, ignored));
 }
 
 Result<std::string> read_file(const fs::path& path) {
@@ -88,6 +89,8 @@ Result<Sources> find_sources(const fs::path& dir) {
   if (const fs::path file = dir / kTemplateFile; is_there(file)) {
     SPINDRIFT_TRY(found.text, read_file(file));
     found.name = file.string();
+    if (found.text.empty())
+      return Error{ErrorCode::kInvalid, found.name + ": expected a chat template, found no text"};
     return found;
   }
   for (const char* file : {"chat_template.json", "tokenizer_config.json"}) {

@@ -107,6 +107,13 @@ class Chat {
     return out_.ok();
   }
 
+  // What the conversation ends with.
+  ExitCode end(Inputs& inputs) {
+    if (const ExitCode code = finish_output(inputs.ledger, flags_.ledger); code != kOk) return code;
+    if (const ExitCode code = finish_output(inputs.trace, flags_.trace); code != kOk) return code;
+    return written(out_);
+  }
+
  private:
   void reset() {
     messages_.clear();
@@ -262,7 +269,7 @@ int run(const Flags& flags) {
   while (const auto text = lines.next("> ")) {
     if (!chat.line(*text)) break;
   }
-  return kOk;
+  return chat.end(inputs.value());
 }
 
 }  // namespace

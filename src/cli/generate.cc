@@ -151,6 +151,8 @@ int run(const Flags& flags) {
       warning && !flags.quiet)
     warn(*warning);
   if (outcome.error) return fail(*outcome.error);
+  if (const ExitCode code = finish_output(ledger.value(), flags.ledger); code != kOk) return code;
+  if (const ExitCode code = finish_output(trace.value(), flags.trace); code != kOk) return code;
   if (outcome.reason == FinishReason::kInterrupted && out.ok()) return kInterrupted;
   return written(out);
 }

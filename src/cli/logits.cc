@@ -28,7 +28,9 @@ int run(const Flags& flags) {
     return fail({ErrorCode::kUsage, "--prompt-ids: expected at least one token id, found none"});
   const Status done = write_logits(parts.target(), parts.exec(), ids.value(),
                                    flags.machine.prefill_chunk, flags.out);
-  return done.ok() ? kOk : fail(done.error());
+  if (done.ok()) return kOk;
+  const ExitCode code = fail(done.error());
+  return done.error().code == ErrorCode::kIo ? kOther : code;
 }
 
 }  // namespace

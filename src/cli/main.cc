@@ -1,5 +1,7 @@
+#include <fcntl.h>
 #include <fmt/format.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -12,6 +14,8 @@
 #include "cli/exit_code.h"
 #include "cli/help.h"
 #include "cli/interrupt.h"
+#include "cli/mapped_faults.h"
+#include "cli/terminal.h"
 #include "core/build_info.h"
 
 namespace spindrift::cli {
@@ -74,7 +78,10 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& asked) {  // --help, --version
-    return app.exit(asked);
+    app.exit(asked);
+    Terminal out(ColorMode::kNever);
+    out.flush();
+    return written(out);
   } catch (const CLI::ParseError& error) {
     std::string hint = "spindrift --help";
     if (!app.get_subcommands().empty())
@@ -84,6 +91,14 @@ int run(int argc, char** argv) {
   return chosen();
 }
 
+// A standard stream that the caller closed stays closed to reading and writing, but its number is
+// taken: a file opened later must not become standard output.
+void occupy_standard_streams() {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO})
+    if (fcntl(fd, F_GETFD) < 0) [[maybe_unused]]
+      const int taken = open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
 }  // namespace
 }  // namespace spindrift::cli
 
@@ -91,7 +106,10 @@ int main(int argc, char** argv) {
   using namespace spindrift::cli;
   // A reader that goes away (`| head`) is an error of write(), not the end of the process.
   signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN);  // so is a limit on the size of files
+  occupy_standard_streams();
   exit_on_interrupt();
+  explain_mapped_faults();
   try {
     return run(argc, argv);
   } catch (const std::bad_alloc&) {

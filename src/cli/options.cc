@@ -3,12 +3,13 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <charconv>
 #include <cstdio>
+#include <cstring>
 #include <memory>
 
 #include "cli/checks.h"
-#include "cli/exit_code.h"
 
 namespace spindrift::cli {
 namespace {
@@ -272,6 +273,16 @@ Result<OutputFile> open_output(const std::string& path) {
   file.reset(std::fopen(path.c_str(), "wb"));
   if (file == nullptr) return usage(fmt::format("{}: expected a file that can be written", path));
   return file;
+}
+
+ExitCode finish_output(OutputFile& file, const std::string& path) {
+  if (file == nullptr) return kOk;
+  errno = 0;
+  const bool failed_before = std::ferror(file.get()) != 0;
+  if (std::fclose(file.release()) == 0 && !failed_before) return kOk;
+  fail({ErrorCode::kIo, path + ": expected to be written, found: " +
+                            (errno == 0 ? "an error while writing" : std::strerror(errno))});
+  return kOther;
 }
 
 Error name_files(Error error, const std::string& messages, const std::string& tools) {

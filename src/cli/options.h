@@ -9,6 +9,7 @@
 
 #include "app/assemble.h"
 #include "app/generation_defaults.h"
+#include "cli/exit_code.h"
 #include "cli/terminal.h"
 #include "core/result.h"
 #include "core/types.h"
@@ -92,6 +93,8 @@ Error name_files(Error error, const std::string& messages, const std::string& to
 // A file to write, null for an empty path; kUsage when it cannot be opened.
 using OutputFile = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
 Result<OutputFile> open_output(const std::string& path);
+// Closes a file of open_output(): kOther, with a message, when not all of it could be written.
+ExitCode finish_output(OutputFile& file, const std::string& path);
 // A whole file, or standard input for "-"; at most 256 MiB. kUsage when it cannot be read.
 Result<std::string> read_text(const std::string& path);
 

@@ -47,6 +47,11 @@ void Terminal::put(std::string_view text) {
   error_ = errno == 0 ? EIO : errno;
 }
 
+void Terminal::flush() {
+  errno = 0;
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) error_ = errno == 0 ? EIO : errno;
+}
+
 void Terminal::set(Shade shade) {
   if (!color_ || shade == shade_) return;
   if (shade_ != Shade::kPlain) put(code(Shade::kPlain));

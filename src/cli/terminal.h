@@ -24,6 +24,8 @@ class Terminal {
   bool color() const { return color_; }
   bool interactive() const { return interactive_; }  // stdout is a terminal
   void write(std::string_view text, Shade shade = Shade::kPlain);
+  // Passes on what others have put into stdout.
+  void flush();
   // Ends a line that was begun, if any.
   void end_line();
   // False once stdout cannot be written to.

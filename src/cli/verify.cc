@@ -72,7 +72,7 @@ int run(const Flags& flags) {
                               "for bit\n",
                               runs)
                 : fmt::format("{} of {} runs differ\n", different, runs));
-  return different == 0 ? kOk : kCheckFailed;
+  return different == 0 ? written(out) : kCheckFailed;
 }
 
 }  // namespace

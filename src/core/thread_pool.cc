@@ -92,20 +92,27 @@ struct ThreadPool::State {
     signal.fetch_add(1);
     if (sleepers.load() > 0) signal.notify_all();
   }
+
+  void end() {
+    stop.store(true, std::memory_order_release);
+    announce();
+    for (std::thread& thread : threads) thread.join();
+  }
 };
 
 ThreadPool::ThreadPool(int threads) {
   SPINDRIFT_CHECK(threads >= 1, "a pool has at least one thread");
   state_ = std::make_unique<State>(threads);
-  for (size_t worker = 1; worker < state_->parts.size(); ++worker)
-    state_->threads.emplace_back([state = state_.get(), worker] { state->serve(worker); });
+  try {
+    for (size_t worker = 1; worker < state_->parts.size(); ++worker)
+      state_->threads.emplace_back([state = state_.get(), worker] { state->serve(worker); });
+  } catch (...) {
+    state_->end();
+    throw;
+  }
 }
 
-ThreadPool::~ThreadPool() {
-  state_->stop.store(true, std::memory_order_release);
-  state_->announce();
-  for (std::thread& thread : state_->threads) thread.join();
-}
+ThreadPool::~ThreadPool() { state_->end(); }
 
 int ThreadPool::threads() const { return static_cast<int>(state_->parts.size()); }
 

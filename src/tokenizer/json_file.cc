@@ -19,8 +19,12 @@ constexpr int kMaxDepth = 64;
 
 Result<simdjson::padded_string> read_bytes(const std::filesystem::path& path, uintmax_t limit) {
   std::error_code error;
-  if (!std::filesystem::exists(path, error)) {
+  if (!std::filesystem::exists(std::filesystem::symlink_status(path, error))) {
     return Error{ErrorCode::kNotFound, path.string() + ": no such file"};
+  }
+  if (!std::filesystem::exists(path, error)) {
+    return Error{ErrorCode::kIo, path.string() + ": expected a file, found a link to none",
+                 "the download is incomplete; run it again"};
   }
   if (!std::filesystem::is_regular_file(path, error)) {
     return Error{ErrorCode::kIo, path.string() + ": expected a file, found something else"};

@@ -3,9 +3,11 @@
 import json
 import os
 import struct
+import subprocess
 import unittest
 
-from program import DRAFTER, MODEL, QUESTION, ROOT, TARGET, USAGE, Case, read_safetensors, run, write_safetensors
+from program import (BINARY, DRAFTER, LIMIT, MODEL, QUESTION, ROOT, TARGET, USAGE, Case, environment,
+                     read_safetensors, run, write_safetensors)
 
 SECONDS = 2
 RSS_LIMIT_MB = 150
@@ -117,6 +119,37 @@ class Weights(Target):
             config.unlink() if config.is_file() else os.rmdir(config)
             make(config)
             self.refused("config.json")
+
+    def test_a_file_that_is_shortened_while_it_is_in_use(self):
+        command = [BINARY, "generate", "-m", self.model, "-p", QUESTION, "--ignore-eos", "-n", "4000", "--quiet"]
+        with subprocess.Popen(list(map(str, command)), stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+            self.assertTrue(process.stdout.read(5))
+            os.truncate(self.shard, 4096)
+            _, err = process.communicate(timeout=20)
+        self.assertEqual(process.returncode, MODEL, err)
+        self.assertRegex(err.decode(), f"^spindrift: error: {self.shard}: [^\n]*shortened[^\n]*\n$")
+
+    def test_links_to_nothing_are_unfinished_downloads(self):
+        for name in ("config.json", "generation_config.json", "tokenizer.json", "tokenizer_config.json",
+                     "special_tokens_map.json", "chat_template.jinja", self.shard.name):
+            with self.subTest(name=name):
+                path = self.model / name
+                kept = path.read_bytes()
+                path.unlink()
+                path.symlink_to("../../blobs/0123")
+                self.refused(name)
+                path.unlink()
+                path.write_bytes(kept)
+
+    def test_files_too_large_for_what_they_are(self):
+        for name in ("config.json", "generation_config.json", "tokenizer.json", "tokenizer_config.json",
+                     "special_tokens_map.json", "chat_template.jinja", self.index.name):
+            with self.subTest(name=name):
+                path = self.model / name
+                kept = path.read_bytes()
+                os.truncate(path, 2**40)
+                self.refused(name, str(2**40))
+                path.write_bytes(kept)
 
     def test_scales_that_are_no_numbers(self):
         header, data = read_safetensors(self.shard)
@@ -261,7 +294,7 @@ class Templates(Target):
         grow = "{% set ns = namespace(s='x') %}{% for a in range(99999) %}{% set ns.s = ns.s ~ ns.s %}{% endfor %}"
         for text, saying in ((nest, ""), (loops, ""), (grow, ""), ("{{ 'a' * 10**12 }}", ""), ("{% if %}", ""),
                              ("{{ raise_exception('not like this') }}", "not like this"), ("{{ 1 / 0 }}", ""),
-                             ("{{ (" + "(" * 3000, ""), ("{{ x.y.z }}", "")):
+                             ("{{ (" + "(" * 3000, ""), ("{{ x.y.z }}", ""), ("", "found no text")):
             with self.subTest(text=text[:30]):
                 (self.model / "chat_template.jinja").write_text(text)
                 self.refused("chat_template.jinja", saying)
@@ -311,6 +344,12 @@ class Machine(Case):
         for isa in ("avx1024", "neon", "AVX2 "):
             self.fails(USAGE, "info", saying="SPINDRIFT_ISA", SPINDRIFT_ISA=isa)
             self.fails(USAGE, "generate", "-m", TARGET, "-p", "x", saying="SPINDRIFT_ISA", SPINDRIFT_ISA=isa)
+
+    def test_more_threads_than_the_system_gives(self):
+        limited = f"ulimit -v 400000; exec '{BINARY}' generate -m '{TARGET}' -p hi -n 1 --threads 1024"
+        done = subprocess.run(["bash", "-c", limited], capture_output=True, env=environment(), check=False)
+        self.assertEqual(done.returncode, LIMIT, done.stderr)
+        self.assertRegex(done.stderr.decode(), r"^spindrift: error: threads: expected 1024, [^\n]*\nspindrift: hint: ")
 
     def test_wrong_commands_and_flags(self):
         self.fails(USAGE, saying="command")

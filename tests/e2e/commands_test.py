@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 """tokenize, template, logits, verify, inspect, list, info, the help texts and the local hub cache."""
 import json
+import os
+import pty
 import struct
+import subprocess
 import unittest
 
-from program import (DRAFTER, LIMIT, MODEL, OK, PAIR, QUESTION, TARGET, USAGE, Case, read_safetensors, run,
-                     write_safetensors)
+from program import (BINARY, CHECK_FAILED, DRAFTER, LIMIT, MODEL, OK, PAIR, QUESTION, TARGET, USAGE, Case,
+                     environment, read_safetensors, run, write_safetensors)
 
 PLAIN = ["-m", TARGET]
 
@@ -122,6 +125,29 @@ class Verify(Case):
         result = self.ok("verify", *PAIR, "--quick")
         self.assertIn("every ledger equal", result.text)
         self.assertIn("dflash", result.text)
+
+
+    def test_a_difference_is_found_and_exits_with_4(self):
+        """Weights that change under the run, after the plain runs it compares with."""
+        model = self.copy_model()
+        shard = next(path for path in model.glob("*.safetensors") if "lm_head.weight" in read_safetensors(path)[0])
+        header, data = read_safetensors(shard)
+        begin, end = header["lm_head.weight"]["data_offsets"]
+        screen, stderr = pty.openpty()
+        with subprocess.Popen([BINARY, "verify", "-m", str(model), "--quick"], stdout=subprocess.PIPE, stderr=stderr,
+                              env=environment()) as process:
+            os.close(stderr)
+            shown = b""
+            while b"scripted" not in shown:
+                shown += os.read(screen, 4096)
+            with shard.open("r+b") as file:
+                file.seek(shard.stat().st_size - len(data) + begin)
+                file.write(b"\x40\x40" * ((end - begin) // 2))
+            os.close(screen)
+            out = process.stdout.read().decode()
+        self.assertEqual(process.returncode, CHECK_FAILED, out)
+        self.assertRegex(out, r"first: prompt 0, temperature 0")
+        self.assertRegex(out, r"\d+ of \d+ runs differ\n$")
 
 
 class Inspect(Case):

@@ -108,12 +108,43 @@ class Pipes(Case):
             self.assertEqual(process.returncode, OK)
             self.assertLess(time.monotonic() - started, 10)
 
-
     def test_a_full_disk_is_an_error(self):
-        with open("/dev/full", "wb") as full:
-            done = subprocess.run([BINARY, "info"], stdout=full, stderr=subprocess.PIPE, env=environment(), check=False)
+        for command in (["info"], ["--version"], ["generate", "--help"], ["verify", "-m", TARGET, "--quick"],
+                        ["chat", "-m", TARGET, "-n", "2", "--quiet"]):
+            with self.subTest(command=command), open("/dev/full", "wb") as full:
+                done = subprocess.run([BINARY, *map(str, command)], input=b"hi\n", stdout=full, stderr=subprocess.PIPE,
+                                      env=environment(), check=False)
+                self.assertEqual(done.returncode, OTHER)
+                self.assertRegex(done.stderr.decode(), "spindrift: error: standard output: [^\n]*\n$")
+
+    def test_a_ledger_or_trace_that_does_not_fit_is_an_error(self):
+        for flag in ("--ledger", "--trace"):
+            with self.subTest(flag=flag):
+                run_ = ["-m", TARGET, "--quiet", "-n", 3, flag, "/dev/full"]
+                self.fails(OTHER, "generate", *run_, "-p", "hi", saying="/dev/full")
+                chat = run("chat", *run_, stdin=b"hi\n")
+                self.assertEqual(chat.code, OTHER)
+                self.assertRegex(chat.err, r"spindrift: error: /dev/full: [^\n]*\n$")
+
+    def test_a_limit_on_file_sizes_is_an_error_too(self):
+        limited = f"ulimit -f 0; exec '{BINARY}' generate -m '{TARGET}' -p hi -n 3 --quiet --ledger '{self.temp}/l'"
+        done = subprocess.run(["bash", "-c", limited], capture_output=True, env=environment(), check=False)
+        self.assertEqual(done.returncode, OTHER, done.stderr)
+        self.assertIn(str(self.temp / "l"), done.stderr.decode())
+
+    def test_logits_that_do_not_fit_are_an_error_and_leave_devices_alone(self):
+        link = self.temp / "full"
+        link.symlink_to("/dev/full")
+        self.fails(OTHER, "logits", "-m", TARGET, "--prompt-ids", "2,3", "--out", link, saying=str(link))
+        self.assertTrue(link.is_symlink())
+        self.fails(USAGE, "logits", "-m", TARGET, "--prompt-ids", "2,3", "--out", self.temp, saying=str(self.temp))
+
+    def test_with_stdout_closed_the_answer_goes_into_no_other_file(self):
+        ledger = self.temp / "ledger"
+        command = f"'{BINARY}' generate -m '{TARGET}' -p hi -n 3 --quiet --ledger '{ledger}' >&-"
+        done = subprocess.run(["bash", "-c", command], capture_output=True, env=environment(), check=False)
         self.assertEqual(done.returncode, OTHER)
-        self.assertRegex(done.stderr.decode(), "^spindrift: error: standard output: [^\n]*\n$")
+        self.assertRegex(ledger.read_text(), r"^0 \d+ [0-9a-f]{16}\n")
 
 
 class Interrupt(Case):

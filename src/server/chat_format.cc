@@ -16,16 +16,16 @@ std::string dump(const Json& json) {
 
 class ChatFormat final : public ReplyFormat {
  public:
-  ChatFormat(const Assembly& assembly, const Job& job) : ReplyFormat(assembly, job) {
+  ChatFormat(const Assembly& assembly, const Job& job)
+      : ReplyFormat(assembly, job), states_(job.answers()) {
     for (size_t a = 0; a < job.answers(); ++a) {
       const std::string prefix = "call_" + job.id.substr(0, 12) + "_" + std::to_string(a) + "_";
-      states_.push_back({.answer = std::make_unique<AnswerStream>(
-                             assembly, AnswerOptions{.prompt = job.prompt(a).text,
-                                                     .tools = job.tools_json,
-                                                     .split = true,
-                                                     .tool_calls = job.tool_calls,
-                                                     .call_prefix = prefix}),
-                         .tokens = {}});
+      states_[a].answer =
+          std::make_unique<AnswerStream>(assembly, AnswerOptions{.prompt = job.prompt(a).text,
+                                                                 .tools = job.tools_json,
+                                                                 .split = true,
+                                                                 .tool_calls = job.tool_calls,
+                                                                 .call_prefix = prefix});
     }
   }
 
@@ -47,7 +47,7 @@ class ChatFormat final : public ReplyFormat {
     Outcome& outcome = *progress.outcome;
     Json extra = Json::object();
     if (job().common.return_ledger) extra["ledger_digest"] = outcome.ledger_digest;
-    out += chunk(a, Json::object(), finish_reason(outcome, *state.answer), std::move(extra));
+    out += chunk(a, Json::object(), finish_reason(outcome, *state.answer), extra);
     keep(a, std::move(outcome));
     return out;
   }
@@ -125,7 +125,8 @@ class ChatFormat final : public ReplyFormat {
   }
 
   // One event of one choice; it takes along the tokens that have come since the last one.
-  std::string chunk(size_t a, Json delta, const std::optional<std::string>& reason, Json extra) {
+  std::string chunk(size_t a, Json delta, const std::optional<std::string>& reason,
+                    const Json& extra) {
     Json choice = {{"index", a},
                    {"delta", std::move(delta)},
                    {"logprobs", nullptr},

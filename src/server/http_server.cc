@@ -161,7 +161,7 @@ class HttpServer::Listener final : public httplib::Server {
       if (fits) request.body.append(data, size);
       return fits;
     });
-    if (whole) return answer(route, std::move(request), in, out);
+    if (whole) return answer(route, request, in, out);
     out.set_header("Connection", "close");
     if (!fits) return send(request, too_large(), out);
     const bool slow = connection(in).broken() == Connection::Broken::kTooSlow;
@@ -171,7 +171,7 @@ class HttpServer::Listener final : public httplib::Server {
          out);
   }
 
-  void answer(const Route& route, HttpRequest request, const httplib::Request& in,
+  void answer(const Route& route, const HttpRequest& request, const httplib::Request& in,
               httplib::Response& out) {
     HttpReply reply = route.handle(request, connection(in));
     send(request, std::move(reply), out);

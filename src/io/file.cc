@@ -21,7 +21,7 @@ const char* kind_of(mode_t mode) {
 Error system_error(const std::filesystem::path& path, const char* what, int code) {
   struct stat st {};
   if (code == ENOENT && ::lstat(path.c_str(), &st) == 0)
-    return {ErrorCode::kIo, path.string() + ": expected a file, found a link to none",
+    return {ErrorCode::kNotFound, path.string() + ": expected a file, found a link to none",
             "the download is incomplete; run it again"};
   const bool absent = code == ENOENT || code == ENOTDIR;
   return {absent ? ErrorCode::kNotFound : ErrorCode::kIo,

@@ -52,7 +52,7 @@ class Server:
     def log(self):
         return "".join(self.lines)
 
-    def wait_log(self, text, seconds=10):
+    def wait_log(self, text, seconds=60):
         until = time.monotonic() + seconds
         while text not in self.log:
             if time.monotonic() > until:
@@ -109,7 +109,7 @@ class Server:
                 return int(line.split()[1]) * 1024
         raise RuntimeError("no VmRSS")
 
-    def wait_idle(self, seconds=30):
+    def wait_idle(self, seconds=60):
         until = time.monotonic() + seconds
         while self.metric("spindrift_running") + self.metric("spindrift_queue_waiting") > 0:
             if time.monotonic() > until:

@@ -295,7 +295,8 @@ ForwardResult ToyTarget::forward(std::span<const SeqRows> batch, const ForwardOp
   const auto record = [&](const Tap& tap) {
     for (size_t t = 0; t < options.taps.size(); ++t)
       if (options.taps[t] == tap)
-        std::copy_n(x.data(), count * kHidden, ws.rows(8 + t, count, kHidden).data());
+        for (int64_t r = 0; r < count; ++r)
+          std::copy_n(x.row(r).data(), kHidden, ws.rows(8 + t, count, kHidden).row(r).data());
   };
   for (int l = 0; l < kLayers; ++l) {
     const Layer& layer = layers_[l];

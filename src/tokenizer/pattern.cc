@@ -10,7 +10,7 @@ class LiteralPattern : public Pattern {
  public:
   explicit LiteralPattern(std::string literal) : literal_(std::move(literal)) {}
 
-  Status find_all(std::string_view text, std::vector<Span>& matches) const override {
+  Status search(std::string_view text, SearchBudget&, std::vector<Span>& matches) const override {
     for (size_t at = text.find(literal_); at != std::string_view::npos;
          at = text.find(literal_, at + literal_.size())) {
       matches.push_back({at, at + literal_.size()});

@@ -1,6 +1,7 @@
 #include "tokenizer/regex.h"
 
 #include <oniguruma.h>
+#include <time.h>
 
 #include <algorithm>
 #include <mutex>
@@ -13,12 +14,13 @@ namespace {
 
 constexpr size_t kMaxExpressionBytes = 64 * 1024;
 // Backtracking steps. A search starts with a small allowance and is repeated with a larger one when
-// that was not enough; all repeats of one text share a budget that grows with the text, so that
-// time stays linear.
+// that was not enough; what failed is spent from the budget.
 constexpr unsigned long kFirstAllowance = 512;
-constexpr unsigned long kAllowanceGrowth = 16;
-constexpr size_t kBudgetBase = size_t{1} << 21;
-constexpr size_t kBudgetPerByte = 256;
+constexpr unsigned long kAllowanceGrowth = 4;
+constexpr size_t kStepsBase = size_t{1} << 21;
+constexpr size_t kStepsPerByte = 256;
+constexpr double kSecondsBase = 2;
+constexpr double kSecondsPerByte = 4e-6;
 constexpr size_t kStackBase = size_t{1} << 18;
 constexpr size_t kStackPerByte = 4;
 
@@ -30,6 +32,12 @@ std::string describe(int code) {
   OnigUChar message[ONIG_MAX_ERROR_MESSAGE_LEN] = {};
   const int length = onig_error_code_to_str(message, code);
   return {reinterpret_cast<const char*>(message), static_cast<size_t>(std::max(length, 0))};
+}
+
+double thread_seconds() {
+  timespec now = {};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
 }
 
 void initialize_once() {
@@ -48,8 +56,10 @@ class OnigPattern : public Pattern {
   OnigPattern(const OnigPattern&) = delete;
   OnigPattern& operator=(const OnigPattern&) = delete;
 
-  Status find_all(std::string_view text, std::vector<Span>& matches) const override {
-    Search search(text);
+ private:
+  Status search(std::string_view text, SearchBudget& budget,
+                std::vector<Span>& matches) const override {
+    Search search(text, budget);
     size_t from = 0;
     size_t last_end = std::string_view::npos;
     while (from <= text.size()) {
@@ -72,12 +82,9 @@ class OnigPattern : public Pattern {
     return ok_status();
   }
 
- private:
   struct Search {
-    explicit Search(std::string_view text)
-        : region(onig_region_new()),
-          params(onig_new_match_param()),
-          budget(kBudgetBase + kBudgetPerByte * text.size()) {
+    Search(std::string_view text, SearchBudget& whole)
+        : region(onig_region_new()), params(onig_new_match_param()), budget(whole) {
       onig_initialize_match_param(params);
       const size_t stack = kStackBase + kStackPerByte * text.size();
       onig_set_match_stack_limit_size_of_match_param(
@@ -102,14 +109,13 @@ class OnigPattern : public Pattern {
             found != ONIGERR_RETRY_LIMIT_IN_SEARCH_OVER) {
           return found;
         }
-        if (budget < allowance) return found;
-        budget -= allowance;
+        if (!budget.spend(allowance) || budget.out_of_time()) return found;
       }
     }
 
     OnigRegion* region;
     OnigMatchParam* params;
-    size_t budget;
+    SearchBudget& budget;
   };
 
   regex_t* regex_;
@@ -117,6 +123,22 @@ class OnigPattern : public Pattern {
 };
 
 }  // namespace
+
+SearchBudget::SearchBudget(size_t text_bytes)
+    : steps_(kStepsBase + kStepsPerByte * text_bytes),
+      seconds_(kSecondsBase + kSecondsPerByte * static_cast<double>(text_bytes)) {}
+
+bool SearchBudget::spend(size_t steps) {
+  if (steps > steps_) return false;
+  steps_ -= steps;
+  return true;
+}
+
+bool SearchBudget::out_of_time() {
+  const double now = thread_seconds();
+  if (start_ < 0) start_ = now;
+  return now - start_ > seconds_;
+}
 
 Result<std::unique_ptr<Pattern>> compile_regex(std::string_view expression,
                                                std::string_view where) {

@@ -133,7 +133,7 @@ class CoveringScanner : public Pattern {
   using Next = size_t (*)(const Cursor&, size_t);
   explicit CoveringScanner(Next next) : next_(next) {}
 
-  Status find_all(std::string_view text, std::vector<Span>& matches) const override {
+  Status search(std::string_view text, SearchBudget&, std::vector<Span>& matches) const override {
     const Cursor cursor(text);
     for (size_t pos = 0; pos < text.size();) {
       const size_t end = next_(cursor, pos);
@@ -149,7 +149,7 @@ class CoveringScanner : public Pattern {
 
 class NewlineRunScanner : public Pattern {
  public:
-  Status find_all(std::string_view text, std::vector<Span>& matches) const override {
+  Status search(std::string_view text, SearchBudget&, std::vector<Span>& matches) const override {
     size_t previous_end = 0;
     for (size_t at = text.find('\n'); at != std::string_view::npos; at = text.find('\n', at)) {
       const size_t begin = at > previous_end && text[at - 1] == '\r' ? at - 1 : at;

@@ -65,10 +65,11 @@ Status SplitStage::apply(Pieces& pieces) const {
   out.reserve(pieces.spans.size());
   std::vector<Span> matches;
   std::vector<Part> parts;
+  SearchBudget budget(text.size());
   for (const Span& piece : pieces.spans) {
     matches.clear();
     SPINDRIFT_TRY_STATUS(
-        pattern_->find_all(text.substr(piece.begin, piece.end - piece.begin), matches));
+        pattern_->find_all(text.substr(piece.begin, piece.end - piece.begin), budget, matches));
     if (behavior_ == SplitBehavior::kIsolated) {  // the common case, without the detour over parts
       size_t done = piece.begin;
       for (const Span& match : matches) {

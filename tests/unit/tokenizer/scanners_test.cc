@@ -113,6 +113,28 @@ TEST(Regex, EndlessBacktrackingIsAnErrorAndNotAHang) {
   EXPECT_EQ(status.error().code, ErrorCode::kLimit);
 }
 
+TEST(Regex, ManyShortTextsShareOneBudget) {
+  const auto regex = compile_regex("(a|aa)+b|c", "file: key");
+  ASSERT_TRUE(regex.ok());
+  SearchBudget budget(100000, /*seconds=*/60);
+  std::vector<Span> found;
+  int pieces = 0;
+  while (pieces < 1000 && regex.value()->find_all(std::string(18, 'a'), budget, found).ok())
+    ++pieces;
+  EXPECT_GT(pieces, 1);
+  EXPECT_LT(pieces, 100);
+}
+
+TEST(Regex, StepsThatTakeLongEndToo) {
+  const auto regex = compile_regex("(?:[a-z]{1,50}){1,50}[0-9]", "file: key");
+  ASSERT_TRUE(regex.ok());
+  SearchBudget budget(size_t{1} << 40, /*seconds=*/0.001);
+  std::vector<Span> found;
+  const Status status = regex.value()->find_all(std::string(100000, 'a'), budget, found);
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().code, ErrorCode::kLimit);
+}
+
 TEST(Regex, LongRunsOfOrdinaryTextStayWithinTheLimits) {
   std::vector<Span> found;
   const std::string text =

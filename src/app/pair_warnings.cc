@@ -14,7 +14,7 @@ constexpr std::array<std::string_view, 8> kWords = {"int4",  "int8", "fp8",  "nv
 
 // Drafted rounds that tell, and accepted draft tokens a round below which something is wrong: a
 // drafter of this target has its first token right more often than not.
-constexpr int64_t kTellingRounds = 6;
+constexpr int64_t kTellingRounds = 5;
 constexpr double kHopeless = 0.05;
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "app/cost_cache.h"
 #include "bench/spread.h"
 #include "drafters/scripted.h"
 
@@ -23,7 +24,11 @@ struct Way {
 class PairBench {
  public:
   PairBench(const Assembly& assembly, const PairOptions& options)
-      : assembly_(assembly), options_(options), drafter_(assembly.drafter()) {}
+      : assembly_(assembly),
+        options_(options),
+        costs_(options.engine.costs),
+        drafter_(assembly.drafter()) {}
+  const RoundCosts& costs() const { return costs_; }
 
   // Plain runs tell what follows, and a scripted drafter proposes that as often as it is asked to.
   Status follow_pattern() {
@@ -83,8 +88,11 @@ class PairBench {
   }
 
  private:
-  Result<Outcome> run(const std::vector<TokenId>& prompt, const DraftWidth& width) const {
-    Engine engine(assembly_.target(), drafter_, assembly_.exec(), options_.engine);
+  // Costs are carried on from run to run, as they are from process to process.
+  Result<Outcome> run(const std::vector<TokenId>& prompt, const DraftWidth& width) {
+    EngineOptions settings = options_.engine;
+    settings.costs = costs_;
+    Engine engine(assembly_.target(), drafter_, assembly_.exec(), settings);
     Request request;
     request.prompt = prompt;
     request.stop.ids = assembly_.defaults().stop_ids;
@@ -93,11 +101,13 @@ class PairBench {
     request.draft = width;
     SPINDRIFT_TRY(Outcome outcome, engine.run(std::move(request)));
     if (outcome.error) return *outcome.error;
+    costs_ = engine.costs();
     return outcome;
   }
 
   const Assembly& assembly_;
   const PairOptions& options_;
+  RoundCosts costs_;
   const Drafter* drafter_;
   std::optional<ScriptedDrafter> scripted_;
 };
@@ -139,6 +149,7 @@ Result<std::vector<Point>> bench_pair(const Assembly& assembly, const PairOption
       SPINDRIFT_TRY_STATUS(bench.pass(way, &way == &ways.front() ? 0 : plain.back()));
     }
   }
+  CostCache(assembly).save(bench.costs());
   std::vector<Point> points;
   for (const Way& way : ways) points.push_back(point_of(way));
   return points;

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "app/cost_cache.h"
 #include "app/machine.h"
 #include "app/prompt.h"
 #include "bench/draft_bench.h"
@@ -129,6 +130,7 @@ Result<std::vector<Point>> run_pair(const Flags& flags, const Assembly& assembly
   options.repeat = flags.repeat.value_or(10);
   options.accept_pattern = flags.accept_pattern;
   options.engine = engine_options(flags.machine);
+  options.engine.costs = CostCache(assembly).load();
   options.widths = flags.rows;
   if (options.widths.empty()) {
     const auto& pattern = flags.accept_pattern;

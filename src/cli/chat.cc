@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "app/cost_cache.h"
 #include "app/pair_warnings.h"
 #include "app/prompt.h"
 #include "cli/commands.h"
@@ -91,8 +92,8 @@ class Chat {
         inputs_(inputs),
         out_(flags.color),
         progress_(flags.quiet),
-        engine_(assembly.target(), assembly.drafter(), assembly.exec(),
-                engine_options(flags.machine)),
+        costs_(assembly),
+        engine_(assembly.target(), assembly.drafter(), assembly.exec(), options(flags, costs_)),
         system_(flags.system),
         think_(flags.think.value()) {
     reset();
@@ -203,11 +204,18 @@ class Chat {
     out_.end_line();
     stats_ = report_text(turn.outcome.stats, assembly_.drafter() != nullptr);
     warn_of_pair(turn.outcome.stats.draft);
+    costs_.save(engine_.costs());
     if (turn.outcome.reason == FinishReason::kInterrupted) say("(stopped)");
     if (turn.outcome.reason == FinishReason::kLength)
       say("(cut off: the limit of new tokens or of the context is reached)");
     if (turn.outcome.error) return *turn.outcome.error;
     return ok_status();
+  }
+
+  static EngineOptions options(const Flags& flags, const CostCache& costs) {
+    EngineOptions out = engine_options(flags.machine);
+    out.costs = costs.load();
+    return out;
   }
 
   // Once, when the rounds of all turns tell.
@@ -239,6 +247,7 @@ class Chat {
   const Inputs& inputs_;
   Terminal out_;
   Progress progress_;
+  CostCache costs_;
   Engine engine_;
   std::optional<std::string> system_;
   std::optional<bool> think_;

@@ -7,6 +7,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "app/cost_cache.h"
 #include "app/pair_warnings.h"
 #include "app/prompt.h"
 #include "cli/commands.h"
@@ -130,12 +131,15 @@ int run(const Flags& flags) {
                             .ledger = ledger.value().get(),
                             .trace = trace.value().get(),
                             .tools_json = tools.value()};
-  Engine engine(assembly.target(), assembly.drafter(), assembly.exec(),
-                engine_options(flags.machine));
+  EngineOptions engine_settings = engine_options(flags.machine);
+  const CostCache cache(assembly);
+  engine_settings.costs = cache.load();
+  Engine engine(assembly.target(), assembly.drafter(), assembly.exec(), engine_settings);
   const InterruptScope scope;
   auto turn = run_turn(assembly, engine, std::move(request), prompt.value(), options);
   if (!turn.ok()) return fail(turn.error());
   const Outcome& outcome = turn.value().outcome;
+  cache.save(engine.costs());
 
   if (flags.json && !outcome.error) {
     out.write(report_json(assembly, {.prompt_ids = prompt.value().ids, .draft = width.value()},

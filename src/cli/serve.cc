@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "app/cost_cache.h"
 #include "cli/checks.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
@@ -104,6 +105,7 @@ Result<server::ServiceOptions> service_options(const Flags& flags, const Assembl
   const int64_t limit = flags.machine.memory_limit;
   out.engine.prefix_cache =
       flags.prefix_cache.value_or(limit == 0 ? kPrefixCache : std::min(kPrefixCache, limit / 2));
+  out.engine.costs = CostCache(assembly).load();
   out.queue = flags.queue;
   out.request_timeout = std::chrono::seconds(flags.timeout_s);
   out.log_prompts = flags.log_prompts;

@@ -32,7 +32,8 @@ bool is_prefix_of_rows(std::span<const RowIndex> path) {
 }  // namespace
 
 Engine::Active::Active(RequestId id, Request request, const TargetModel& target,
-                       const Drafter* drafter, PrefixCache* prefixes, Position context)
+                       const Drafter* drafter, PrefixCache* prefixes, Position context,
+                       DraftExperience& experience)
     : id_(id),
       request_(std::move(request)),
       conversation_(std::move(request_.conversation)),
@@ -42,7 +43,8 @@ Engine::Active::Active(RequestId id, Request request, const TargetModel& target,
       history_(request_.prompt),
       stop_(request_.stop, room(request_, context), std::move(request_.text)),
       drafting_(wants_draft(request_.draft, drafter)),
-      width_(make_width_policy(request_.draft, drafting_ ? limits_of(*drafter) : DraftLimits{})) {
+      width_(make_width_policy(request_.draft, drafting_ ? limits_of(*drafter) : DraftLimits{},
+                               experience)) {
   if (conversation_ == nullptr || prefixes != nullptr)
     conversation_ = std::make_unique<Conversation>(target, drafter);
   stats_.prompt_tokens = prompt_size_;
@@ -83,16 +85,18 @@ void Engine::Active::drop() {
   ++stats_.replays;
 }
 
-DraftCall Engine::Active::plan_draft(int drafter_nodes, Position context) {
+DraftCall Engine::Active::plan_draft(int drafter_nodes, Position context, int other_requests) {
   tree_.clear();
   draft_s_ = 0;
   const Position room_left = context - std::ssize(history_) - 1;
   const WidthQuery query{
       .position = committed(),
       .max_nodes = static_cast<int>(std::clamp<Position>(room_left, 0, drafter_nodes)),
-      .tokens_left = tokens_left()};
+      .tokens_left = tokens_left(),
+      .other_requests = other_requests};
   const WidthChoice choice = width_->choose(query);
   why_ = choice.why;
+  expected_ = choice.expected;
   return {.state = conversation_->draft(),
           .bonus = history_.back(),
           .max_nodes = choice.nodes,
@@ -124,10 +128,10 @@ SeqRows Engine::Active::rows(int64_t prefill_rows) {
           count == unseen() ? LogitRows::kLast : LogitRows::kNone};
 }
 
-std::optional<FinishReason> Engine::Active::absorb(ConstRows logits, double forward_s,
+std::optional<FinishReason> Engine::Active::absorb(ConstRows logits, const ForwardCost& cost,
                                                    SamplerScratch& scratch) {
-  forward_s_ = forward_s;
-  accepted_ = emitted_ = 0;
+  cost_ = cost;
+  accepted_ = accepted_first_ = emitted_ = 0;
   if (!in_round_) {
     path_.resize(row_tokens_.size());
     std::iota(path_.begin(), path_.end(), 0);
@@ -148,6 +152,9 @@ std::optional<FinishReason> Engine::Active::absorb(ConstRows logits, double forw
     ++kept;
   }
   accepted_ = static_cast<int>(drafted);
+  while (accepted_first_ < accepted_ &&
+         walk.path[static_cast<size_t>(accepted_first_) + 1] == accepted_first_ + 1)
+    ++accepted_first_;
   emitted_ = static_cast<int>(kept);
   if (in_round_) path_.assign(walk.path.begin(), walk.path.begin() + emitted_);
   if (stop == StopReason::kStopId || stop == StopReason::kStopText) return FinishReason::kStop;
@@ -236,23 +243,30 @@ void Engine::Active::record_round() {
                            .accepted = accepted_,
                            .emitted = emitted_,
                            .draft_s = draft_s_,
-                           .verify_s = forward_s_,
-                           .why = why_};
-  width_->record(
-      {.drafted = drafted, .accepted = accepted_, .draft_s = draft_s_, .verify_s = forward_s_});
+                           .verify_s = cost_.seconds,
+                           .why = why_,
+                           .expected = expected_};
+  const int depth = draft_depth(tree_.parents);
+  width_->record({.rows = cost_.decode_rows,
+                  .drafted = drafted,
+                  .depth = depth,
+                  .accepted = accepted_,
+                  .accepted_first = accepted_first_,
+                  .draft_s = draft_s_,
+                  .verify_s = cost_.seconds});
   ++(drafted > 0 ? d.rounds : d.plain_rounds);
   d.draft_s += draft_s_;
   if (drafted > 0) {
     const int kept = std::min(accepted_, emitted_);
-    const auto depth = static_cast<size_t>(draft_depth(tree_.parents));
-    d.verify_s += forward_s_;
+    const auto levels = static_cast<size_t>(depth);
+    d.verify_s += cost_.seconds;
     d.drafted += drafted;
     d.accepted += kept;
-    if (depth > d.drafted_to_depth.size()) {
-      d.drafted_to_depth.resize(depth);
-      d.accepted_at_depth.resize(depth);
+    if (levels > d.drafted_to_depth.size()) {
+      d.drafted_to_depth.resize(levels);
+      d.accepted_at_depth.resize(levels);
     }
-    for (size_t i = 0; i < depth; ++i) ++d.drafted_to_depth[i];
+    for (size_t i = 0; i < levels; ++i) ++d.drafted_to_depth[i];
     for (size_t i = 0; i < static_cast<size_t>(kept); ++i) ++d.accepted_at_depth[i];
   }
   if (listener() != nullptr) listener()->on_round(record);

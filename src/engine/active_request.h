@@ -15,12 +15,18 @@
 
 namespace spindrift {
 
+// What a forward took, and its rows when none of them belonged to a prompt, else 0.
+struct ForwardCost {
+  double seconds = 0;
+  int decode_rows = 0;
+};
+
 // One request inside the engine: its ids so far, its caches, and what it does in the current step.
 class Engine::Active {
  public:
   // `prefixes` may be null: then the conversation comes from the request and goes to the outcome.
   Active(RequestId id, Request request, const TargetModel& target, const Drafter* drafter,
-         PrefixCache* prefixes, Position context);
+         PrefixCache* prefixes, Position context, DraftExperience& experience);
 
   RequestId id() const { return id_; }
   bool cancelled() const;
@@ -55,14 +61,15 @@ class Engine::Active {
   void drop();
 
   // Chooses this round's draft width. The call's tree is cleared; 0 nodes = a plain round.
-  DraftCall plan_draft(int drafter_nodes, Position context);
+  DraftCall plan_draft(int drafter_nodes, Position context, int other_requests);
   void add_draft_seconds(double seconds) { draft_s_ += seconds; }
   // Lays out the rows of this step: the bonus token with its draft, or the next `prefill_rows` ids.
   SeqRows rows(int64_t prefill_rows);
 
   // Takes this request's logit rows of the forward: draws tokens, applies the stop rule, reports.
   // Returns the reason when the request ends; error() tells more for kError.
-  std::optional<FinishReason> absorb(ConstRows logits, double forward_s, SamplerScratch& scratch);
+  std::optional<FinishReason> absorb(ConstRows logits, const ForwardCost& cost,
+                                     SamplerScratch& scratch);
   // Commits the kept rows, shows them to the drafter (taps: this request's rows), and reports the
   // round.
   void commit(std::span<const ConstRows> taps, const Drafter* drafter, Workspace& ws,
@@ -103,7 +110,9 @@ class Engine::Active {
   // This step.
   DraftTree tree_;
   std::string_view why_;
-  double draft_s_ = 0, forward_s_ = 0;
+  double expected_ = 0;
+  double draft_s_ = 0;
+  ForwardCost cost_;
   std::vector<TokenId> row_tokens_;
   std::vector<RowIndex> row_parents_;
   std::vector<RowIndex> path_;  // rows to commit
@@ -111,6 +120,7 @@ class Engine::Active {
   std::vector<ConstRows> shown_;  // their taps, to the drafter
   bool in_round_ = false;
   int accepted_ = 0, emitted_ = 0;  // accepted before the cut, emitted after it
+  int accepted_first_ = 0;          // of accepted_, on the draft's first path
 };
 
 }  // namespace spindrift

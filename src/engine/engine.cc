@@ -69,6 +69,7 @@ Engine::Engine(const TargetModel& target, const Drafter* drafter, const Exec& ex
   SPINDRIFT_CHECK(options.prefill_chunk > 0 && options.max_running > 0 &&
                       options.max_draft_rows >= 0 && options.prefix_cache >= 0,
                   "engine options");
+  experience_.costs = options.costs;
   blank_ = target.open();
   if (options.prefix_cache > 0) prefixes_ = std::make_unique<PrefixCache>(options.prefix_cache);
 }
@@ -105,7 +106,7 @@ Result<RequestId> Engine::submit(Request request) {
 RequestId Engine::add(Request checked) {
   const RequestId id = next_id_++;
   waiting_.push_back(std::make_unique<Active>(id, std::move(checked), target_, drafter_,
-                                              prefixes_.get(), context_));
+                                              prefixes_.get(), context_, experience_));
   return id;
 }
 
@@ -270,10 +271,12 @@ void Engine::choose_drafts() {
   draft_calls_.clear();
   drafting_.clear();
   int64_t nodes = 0;
+  const auto decoding = std::count_if(running_.begin(), running_.end(),
+                                      [](const ActivePtr& active) { return active->decoding(); });
   for (const ActivePtr& active : running_) {
     if (!active->decoding()) continue;
-    const DraftCall call =
-        active->plan_draft(drafter_ == nullptr ? 0 : drafter_->max_nodes(), context_);
+    const DraftCall call = active->plan_draft(drafter_ == nullptr ? 0 : drafter_->max_nodes(),
+                                              context_, static_cast<int>(decoding) - 1);
     if (call.max_nodes == 0) continue;
     nodes += call.max_nodes;
     draft_calls_.push_back(call);
@@ -342,7 +345,11 @@ void Engine::forward() {
   const ForwardOptions options{.taps = record_taps ? drafter_->taps() : std::span<const Tap>{}};
   const ForwardResult result = target_.forward(batch_, options, target_ws_, ex_);
   const double seconds = seconds_since(start);
+  const int64_t read_before = counted_.prefill_rows;
   count_forward(seconds);
+  ForwardCost cost{.seconds = seconds};
+  if (counted_.prefill_rows == read_before)
+    for (const SeqRows& rows : batch_) cost.decode_rows += static_cast<int>(rows.tokens.size());
 
   int64_t row = 0;
   int64_t logit_row = 0;
@@ -352,8 +359,7 @@ void Engine::forward() {
     const int64_t logit_rows = batch_[i].logits == LogitRows::kAll    ? rows
                                : batch_[i].logits == LogitRows::kLast ? 1
                                                                       : 0;
-    const auto reason =
-        active->absorb(result.logits.slice(logit_row, logit_rows), seconds, scratch_);
+    const auto reason = active->absorb(result.logits.slice(logit_row, logit_rows), cost, scratch_);
     taps_.clear();
     for (const ConstRows& tap : result.taps) taps_.push_back(tap.slice(row, rows));
     active->commit(taps_, drafter_, draft_ws_, ex_, gathered_);

@@ -26,7 +26,8 @@ struct EngineOptions {
   // kept, and conversations are the callers' (Request::conversation, Outcome::conversation);
   // otherwise the engine keeps them all itself.
   int64_t prefix_cache = 0;
-  Position context = 0;  // positions a request may use; 0 or more than the model's = the model's
+  Position context = 0;   // positions a request may use; 0 or more than the model's = the model's
+  RoundCosts costs = {};  // of drafting, as measured before; auto learns what is missing
 };
 
 // Runs requests: one loop for plain and speculative decoding, for one conversation and many. Each
@@ -70,6 +71,8 @@ class Engine {
   // Positions a request may use, prompt and answer together.
   Position context() const { return context_; }
   const EngineOptions& options() const { return options_; }
+  // What drafting has cost so far, to be kept for the next engine.
+  const RoundCosts& costs() const { return experience_.costs; }
 
   // Submits and steps until this request ends. For an engine with one request: the command line.
   Result<Outcome> run(Request request);
@@ -117,6 +120,7 @@ class Engine {
   std::vector<ConstRows> taps_;
   std::vector<float> gathered_;
   SamplerScratch scratch_;
+  DraftExperience experience_;
 };
 
 }  // namespace spindrift

@@ -23,6 +23,12 @@ std::string json_seconds(double seconds) {
   return std::to_string(micros / 1000000) + '.' + std::string(6 - fraction.size(), '0') + fraction;
 }
 
+std::string json_hundredths(double value) {
+  const auto hundredths = static_cast<int64_t>(std::llround(std::max(value, 0.0) * 100));
+  const std::string fraction = std::to_string(hundredths % 100);
+  return std::to_string(hundredths / 100) + '.' + std::string(2 - fraction.size(), '0') + fraction;
+}
+
 bool is_chain(std::span<const RowIndex> parents) {
   for (size_t i = 0; i < parents.size(); ++i)
     if (parents[i] != static_cast<RowIndex>(i) - 1) return false;
@@ -53,8 +59,9 @@ std::string to_json(const RoundRecord& r) {
   out +=
       ",\"accepted\":" + std::to_string(r.accepted) + ",\"emitted\":" + std::to_string(r.emitted);
   out += ",\"draft_s\":" + json_seconds(r.draft_s) + ",\"verify_s\":" + json_seconds(r.verify_s);
-  out +=
-      ",\"width\":" + std::to_string(r.draft.size()) + ",\"why\":\"" + std::string(r.why) + "\"}";
+  out += ",\"width\":" + std::to_string(r.draft.size());
+  if (r.expected > 0) out += ",\"expected_gain\":" + json_hundredths(r.expected);
+  out += ",\"why\":\"" + std::string(r.why) + "\"}";
   return out;
 }
 

@@ -47,6 +47,7 @@ struct RoundRecord {
   double draft_s = 0;
   double verify_s = 0;
   std::string_view why;  // of the width
+  double expected = 0;   // tokens per second of this width against plain ones; 0 = not known
 };
 // One JSON object, no newline. `parents` only when the draft is not a chain.
 std::string to_json(const RoundRecord& round);

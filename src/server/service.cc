@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "app/answer.h"
+#include "app/cost_cache.h"
 #include "app/prompt.h"
 #include "core/build_info.h"
 #include "server/generation.h"
@@ -60,6 +61,13 @@ struct Service::Model {
         engine(parts.target(), parts.drafter(), parts.exec(), options.engine),
         thread(engine, {.max_queue = options.queue}),
         name(options.served_name.empty() ? public_name(parts.model_name()) : options.served_name) {}
+
+  ~Model() {
+    thread.stop();
+    CostCache(assembly).save(engine.costs());
+  }
+  Model(const Model&) = delete;
+  Model& operator=(const Model&) = delete;
 
   RequestContext context() const {
     const Drafter* drafter = assembly.drafter();

@@ -77,7 +77,7 @@ TEST_F(CostCacheTest, IgnoresWhatIsBrokenOrForeign) {
   };
   for (const std::string& text :
        {std::string(), std::string("[]"), std::string("{\"version\":1}"), good.substr(0, 40),
-        changed("\"version\":1", "\"version\":2"), changed("threads 1", "threads 2"),
+        changed("\"version\":1", "\"version\":2"), changed("1 threads", "2 threads"),
         changed("[[1,1.0,3]", "[[1,-1.0,3]"), std::string(2 << 20, ' ')}) {
     write(cache.file(), text);
     EXPECT_FALSE(cache.load().verify.count(1) > 0) << text.substr(0, 100);

@@ -1,9 +1,9 @@
 #include "tokenizer/regex.h"
 
 #include <oniguruma.h>
-#include <time.h>
 
 #include <algorithm>
+#include <ctime>
 #include <mutex>
 #include <string>
 

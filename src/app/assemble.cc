@@ -51,6 +51,7 @@ class Parts final : public Assembly {
 
  private:
   Status choose_kernels(const std::string& isa);
+  Status load_texts(const std::string& folder, TextPart wanted, LoadListener& listener);
   Status load_drafter_model(const AssembleOptions& options);
 
   std::string model_name_, draft_model_name_;
@@ -68,6 +69,14 @@ Status Parts::choose_kernels(const std::string& isa) {
                 isa.empty() ? kernels::default_isa() : kernels::parse_isa(isa));
   kernels_ = &kernels::table(chosen);
   return ok_status();
+}
+
+Status Parts::load_texts(const std::string& folder, TextPart wanted, LoadListener& listener) {
+  if (wanted == TextPart::kNone) return ok_status();
+  listener.on_stage("tokenizer");
+  SPINDRIFT_TRY(text_, load_text_parts(folder, wanted));
+  if (text_.tokenizer == nullptr) return ok_status();
+  return check_vocabulary(folder, *text_.tokenizer, target_.model->info().vocab);
 }
 
 Status Parts::load_drafter_model(const AssembleOptions& options) {
@@ -101,10 +110,7 @@ Result<std::unique_ptr<Assembly>> Parts::load(const AssembleOptions& options,
                 fault_of_folder(load_target(
                     folder, {.kv_dtype = options.kv_dtype, .rope_derived = options.rope_derived})));
   parts->warnings_ = parts->target_.warnings;
-  listener.on_stage("tokenizer");
-  SPINDRIFT_TRY(parts->text_, load_text_parts(folder.string()));
-  SPINDRIFT_TRY_STATUS(check_vocabulary(folder.string(), *parts->text_.tokenizer,
-                                        parts->target_.model->info().vocab));
+  SPINDRIFT_TRY_STATUS(parts->load_texts(folder.string(), options.text, listener));
   if (!options.draft_model.empty() && options.draft_kind != "none") {
     listener.on_stage("drafter");
     SPINDRIFT_TRY_STATUS(parts->load_drafter_model(options));
@@ -143,10 +149,10 @@ Result<TextParts> load_text_parts(const std::string& model, TextPart wanted) {
   SPINDRIFT_TRY(const fs::path folder, resolve_model(model));
   TextParts out;
   out.folder = folder.string();
-  if (wanted != TextPart::kTemplate) {
+  if (wanted == TextPart::kTokenizer || wanted == TextPart::kBoth) {
     SPINDRIFT_TRY(out.tokenizer, fault_of_folder(Tokenizer::load(folder)));
   }
-  if (wanted != TextPart::kTokenizer) {
+  if (wanted == TextPart::kTemplate || wanted == TextPart::kBoth) {
     SPINDRIFT_TRY(out.chat_template, fault_of_folder(ChatTemplate::load(folder)));
     SPINDRIFT_TRY(out.defaults, fault_of_folder(load_generation_defaults(folder)));
   }

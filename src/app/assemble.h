@@ -26,6 +26,9 @@ class LoadListener {
   virtual void on_stage(std::string_view /*what*/) {}
 };
 
+// Which texts of a model are read.
+enum class TextPart : uint8_t { kNone, kTokenizer, kTemplate, kBoth };
+
 struct AssembleOptions {
   std::string model;                // a folder or an id in the local hub cache
   std::string draft_model;          // empty = none
@@ -36,6 +39,7 @@ struct AssembleOptions {
   bool rope_derived = false;
   bool lock = false;  // keep weights in memory (mlock)
   std::string isa;    // empty = SPINDRIFT_ISA, else the best
+  TextPart text = TextPart::kBoth;
 };
 
 // Everything that one model folder (and a drafter's) becomes: const after load, shared by the
@@ -47,8 +51,8 @@ class Assembly {
   virtual const std::string& model_name() const = 0;        // as given
   virtual const std::string& draft_model_name() const = 0;  // empty = no drafter
   virtual const TargetModel& target() const = 0;
-  virtual const Drafter* drafter() const = 0;  // null = none
-  virtual const Tokenizer& tokenizer() const = 0;
+  virtual const Drafter* drafter() const = 0;             // null = none
+  virtual const Tokenizer& tokenizer() const = 0;         // when it was asked for
   virtual const ChatTemplate* chat_template() const = 0;  // null = the model has none
   virtual const SpecialTokens& special_tokens() const = 0;
   virtual const GenerationDefaults& defaults() const = 0;
@@ -69,7 +73,6 @@ struct TextParts {
   SpecialTokens special_tokens;
   GenerationDefaults defaults;
 };
-enum class TextPart : uint8_t { kTokenizer, kTemplate, kBoth };
 Result<TextParts> load_text_parts(const std::string& model, TextPart wanted = TextPart::kBoth);
 
 // Ids that a target of `vocab` tokens has no embedding for must not come out of its tokenizer.

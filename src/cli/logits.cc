@@ -19,7 +19,9 @@ struct Flags {
 };
 
 int run(const Flags& flags) {
-  auto assembly = load(assemble_options(flags.model, flags.machine), /*quiet=*/false);
+  AssembleOptions options = assemble_options(flags.model, flags.machine);
+  options.text = TextPart::kNone;
+  auto assembly = load(options, /*quiet=*/false);
   if (!assembly.ok()) return fail(assembly.error());
   const Assembly& parts = *assembly.value();
   auto ids = parse_ids(flags.ids, parts.target().info().vocab);

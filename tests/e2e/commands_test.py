@@ -119,6 +119,13 @@ class Logits(Case):
         self.fails(LIMIT, "logits", *PLAIN, "--prompt-ids", f"@{many}", "--out", self.temp / "x.npy", saying="4096")
         self.assertFalse((self.temp / "x.npy").exists())
 
+    def test_needs_no_tokenizer_and_no_template(self):
+        model = self.copy_model()
+        for name in ("tokenizer.json", "tokenizer_config.json", "chat_template.jinja", "generation_config.json"):
+            (model / name).unlink()
+        self.ok("logits", "-m", model, "--prompt-ids", "2,3", "--out", self.temp / "x.npy")
+        self.assertEqual(read_npy(self.temp / "x.npy")[0]["shape"], (2, 3072))
+
 
 class Verify(Case):
     def test_quick_verify_finds_no_difference(self):

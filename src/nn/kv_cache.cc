@@ -13,7 +13,6 @@
 namespace spindrift::nn {
 namespace {
 
-constexpr Position kBlockPositions = KvCache::kBlockPositions;
 constexpr size_t kMaxSpareBlocks = 2;
 
 void store(std::span<const float> from, DType dtype, std::byte* to) {

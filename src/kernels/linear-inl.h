@@ -30,10 +30,11 @@
 HWY_BEFORE_NAMESPACE();
 namespace spindrift::kernels::HWY_NAMESPACE {
 
-inline constexpr int kDirectRows = 16;         // most rows of LinearFew
-inline constexpr int kBlockRows = 64;          // rows that share one expansion of the weights
-inline constexpr int64_t kPanelK = 1024;       // inputs of an expanded panel
-inline constexpr int64_t kPanelStride = 1040;  // columns start in different cache sets
+inline constexpr int kDirectRows = 16;  // most rows of LinearFew
+inline constexpr int kBlockRows = 128;  // rows that share one expansion of the weights
+// Inputs of an expanded panel, of which a tile's columns stay in the first-level cache.
+inline constexpr int64_t kPanelK = HWY_CAP_GE512 ? 1024 : 512;
+inline constexpr int64_t kPanelStride = kPanelK + 16;  // columns start in different cache sets
 inline constexpr int64_t kPageBytes = 4096;
 
 // Folds, scales and adds biases: y[r][c] of `rows` rows and columns [first, last), whose sums lie
@@ -272,7 +273,7 @@ void LinearPanel(const Source& source, int64_t in, InRows x, OutRows y, Columns 
   alignas(64) float panel[kBlockColumns * kPanelStride];
   constexpr int64_t kRow = kBlockColumns * 16;
   const int64_t whole = in / 16 * 16;
-  std::memset(acc, 0, sizeof(acc));
+  std::memset(acc, 0, sizeof(float) * std::min<size_t>(kBlockRows, x.size()) * kRow);
   std::memset(panel, 0, sizeof(panel));
   for (size_t row = 0; row < x.size(); row += kBlockRows) {
     const int rows = static_cast<int>(std::min<size_t>(kBlockRows, x.size() - row));

@@ -23,10 +23,11 @@ const LinearFormat* const kFormats[] = {&kDenseFormats[0], &kDenseFormats[1], &k
 constexpr int64_t kColumnTile =
     16;  // shares begin at whole tiles, so kernels seldom see a ragged one
 
-// Time of one output column, roughly: its bytes are read once, its products done for every row.
+// Time of one output column, roughly: its bytes are read once, its products done for every row; a
+// byte takes as long as some eight products.
 int64_t column_cost(const LinearCall& call) {
   const Linear& linear = *call.linear;
-  return linear.bytes() / linear.out() + linear.in() * static_cast<int64_t>(call.x.size()) + 1;
+  return linear.bytes() / linear.out() + linear.in() * static_cast<int64_t>(call.x.size()) / 8 + 1;
 }
 
 // The column of `call` where the work up to `mark` ends; the call itself begins at `start`.

@@ -73,7 +73,7 @@ void register_all() {
           (std::string("attention/") + name + "/group" + std::to_string(group)).c_str(),
           [dtype = dtype, group](benchmark::State& state) { bm_attention(state, dtype, group); });
       for (const int64_t rows : {1, 4, 8, 16, 256}) {
-        for (const int64_t keys : {512, 8192}) b->Args({rows, keys});
+        for (const int64_t keys : {512, 8192, 32768}) b->Args({rows, keys});
       }
       b->Unit(benchmark::kMicrosecond)->MinTime(0.2);
     }

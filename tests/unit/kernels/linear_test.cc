@@ -57,6 +57,14 @@ TEST(Linear, LawsHoldForBlocksOfManyRows) {
   }
 }
 
+// Many columns: inputs are packed, in one or two tiles of rows, and read in more than one stretch.
+TEST(Linear, PackedInputsAndLongPanelsHoldTheLaws) {
+  for (const int rows : {1, 13, 20}) {
+    KernelTester(dense_case("linear_bf16", 2080, 66, 0)).rows(rows).check();
+    KernelTester(nvfp4_case(2080, 66, 0)).rows(rows).check();
+  }
+}
+
 // Every way to cut 35 columns in three, and every single column, gives the bits of one call.
 template <class Run>
 void expect_columns_independent(int64_t out, const Run& run) {

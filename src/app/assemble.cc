@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "app/cpu_budget.h"
+#include "app/memory_budget.h"
 #include "app/pair_warnings.h"
 #include "core/thread_pool.h"
 #include "drafters/registry.h"
@@ -93,6 +94,12 @@ Status Parts::load_drafter_model(const AssembleOptions& options) {
   return ok_status();
 }
 
+int64_t file_bytes(const WeightStore& store) {
+  int64_t bytes = 0;
+  for (const auto& file : store.files()) bytes += std::ssize(file->bytes());
+  return bytes;
+}
+
 Status lock_weights(const WeightStore& store) {
   for (const auto& file : store.files()) SPINDRIFT_TRY_STATUS(file->lock());
   return ok_status();
@@ -115,6 +122,13 @@ Result<std::unique_ptr<Assembly>> Parts::load(const AssembleOptions& options,
     listener.on_stage("drafter");
     SPINDRIFT_TRY_STATUS(parts->load_drafter_model(options));
   }
+  int64_t weight_bytes = file_bytes(*parts->target_.store);
+  if (parts->drafter_) weight_bytes += file_bytes(*parts->drafter_->weights);
+  if (auto warning = memory_warning(options.model, weight_bytes, memory_budget()))
+    parts->warnings_.push_back(std::move(*warning));
+  if (const Position most = parts->target_.model->info().max_context; options.context > most)
+    parts->warnings_.push_back(fmt::format("--ctx {} is above the limit of {}; using {}",
+                                           options.context, options.model, most));
   if (options.lock) {
     listener.on_stage("locking");
     SPINDRIFT_TRY_STATUS(lock_weights(*parts->target_.store));

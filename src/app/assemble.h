@@ -11,6 +11,7 @@
 #include "core/dtype.h"
 #include "core/exec.h"
 #include "core/result.h"
+#include "core/types.h"
 #include "drafters/drafter.h"
 #include "drafters/mlp_speculator/options.h"
 #include "models/target_model.h"
@@ -37,8 +38,9 @@ struct AssembleOptions {
   int threads = 0;                     // 0 = physical cores this process may use
   DType kv_dtype = DType::kF32;
   bool rope_derived = false;
-  bool lock = false;  // keep weights in memory (mlock)
-  std::string isa;    // empty = SPINDRIFT_ISA, else the best
+  bool lock = false;     // keep weights in memory (mlock)
+  Position context = 0;  // asked for; more than the model's is a warning
+  std::string isa;       // empty = SPINDRIFT_ISA, else the best
   TextPart text = TextPart::kBoth;
 };
 

@@ -173,6 +173,7 @@ AssembleOptions assemble_options(const ModelFlags& model, const MachineFlags& ma
   out.kv_dtype = machine.kv_dtype == "bf16" ? DType::kBf16 : DType::kF32;
   out.rope_derived = machine.rope_derived;
   out.lock = machine.lock;
+  out.context = machine.context;
   return out;
 }
 

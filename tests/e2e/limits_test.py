@@ -21,6 +21,10 @@ class Memory(Case):
         large = self.generate(*PAIR, "-p", QUESTION, "-n", 4)["stats"]["peak_rss_bytes"]
         self.assertLess(abs(large - small), 8 * MIB)
 
+    def test_a_context_above_the_models_is_a_warning(self):
+        result = self.ok("generate", "-m", TARGET, "-p", QUESTION, "-n", 1, "--ctx", 9000)
+        self.assertIn("--ctx 9000 is above the limit", result.err)
+
 
 class FirstToken(Case):
     def test_report_how_long_the_first_token_takes(self):

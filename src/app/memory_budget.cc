@@ -1,0 +1,58 @@
+#include "app/memory_budget.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+
+namespace spindrift {
+namespace {
+
+namespace fs = std::filesystem;
+
+// What a control group's file says in bytes; `otherwise` when it sets no limit ("max").
+int64_t limit_in(const fs::path& file, int64_t otherwise) {
+  std::ifstream in(file);
+  int64_t bytes = 0;
+  return in >> bytes && bytes > 0 ? std::min(bytes, otherwise) : otherwise;
+}
+
+// The least limit from this process's group up to the root, in both versions of control groups.
+int64_t within_groups(int64_t bytes) {
+  std::ifstream groups("/proc/self/cgroup");
+  for (std::string line; std::getline(groups, line);) {
+    const size_t colon = line.rfind(':');
+    if (colon == std::string::npos) continue;
+    const bool v2 = line.rfind("0::", 0) == 0;
+    if (!v2 && line.find("memory") == std::string::npos) continue;
+    for (fs::path group = line.substr(colon + 1);; group = group.parent_path()) {
+      const fs::path inner = group.relative_path();
+      bytes = limit_in("/sys/fs/cgroup" / inner / "memory.max", bytes);
+      bytes = limit_in("/sys/fs/cgroup/memory" / inner / "memory.limit_in_bytes", bytes);
+      if (!group.has_relative_path()) break;
+    }
+  }
+  return bytes;
+}
+
+double gib(int64_t bytes) { return static_cast<double>(bytes) / (1 << 30); }
+
+}  // namespace
+
+int64_t memory_budget() {
+  return within_groups(int64_t{sysconf(_SC_PHYS_PAGES)} * int64_t{sysconf(_SC_PAGE_SIZE)});
+}
+
+std::optional<std::string> memory_warning(const std::string& model, int64_t weight_bytes,
+                                          int64_t budget) {
+  if (weight_bytes <= budget) return std::nullopt;
+  const double missing = 1 - static_cast<double>(budget) / static_cast<double>(weight_bytes);
+  return fmt::format(
+      "{}: {:.1f} GiB of weights and {:.1f} GiB of memory for them; it runs, but at least {:.0f} % "
+      "of the weights that a token needs come from disk, again for every token",
+      model, gib(weight_bytes), gib(budget), 100 * missing);
+}
+
+}  // namespace spindrift

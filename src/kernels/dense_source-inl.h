@@ -76,7 +76,10 @@ class DenseSource {
   static constexpr bool kPacks = false;
   static constexpr int kFetchSteps = static_cast<int>(64 / (16 * Element::kBytes));
   static constexpr bool kFetchColumns = true;
-  static constexpr int tile_columns(int rows) { return WideTiles::tile_columns(rows); }
+  // One row is bound by memory alone: the more columns, the more of it is on its way.
+  static constexpr int tile_columns(int rows) {
+    return HWY_CAP_GE512 && rows == 1 ? 8 : WideTiles::tile_columns(rows);
+  }
 
   // Column c starts `stride` elements after column c - 1.
   DenseSource(const std::byte* data, int64_t stride)

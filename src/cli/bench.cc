@@ -46,8 +46,8 @@ struct Flags {
 constexpr const char* kPrompts[] = {
     "Write a Python function that merges two sorted lists into one sorted list.",
     "Write a C++ class for a fixed-size ring buffer with push, pop and size, and a test for it.",
-    "Explain what this does and fix the bug:\n\ndef mean(xs):\n    total = 0\n    for x in xs:\n"
-    "        total += x\n        return total / len(xs)\n",
+    ("Explain what this does and fix the bug:\n\ndef mean(xs):\n    total = 0\n    for x in xs:\n"
+     "        total += x\n        return total / len(xs)\n"),
 };
 
 // The figures of one mode and what they were made with.

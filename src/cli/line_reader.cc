@@ -111,6 +111,8 @@ std::optional<std::string> LineReader::next(const char* prompt) {
     return text;
   }
   terminal_->prompt = prompt;
+  // By itself libedit shows the prompt first: a Ctrl-D typed in between would be lost.
+  el_set(terminal_->line, EL_PREP_TERM, 1);
   int count = 0;
   const char* line = el_gets(terminal_->line, &count);
   if (line == nullptr || count <= 0) {

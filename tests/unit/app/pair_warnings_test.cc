@@ -32,11 +32,11 @@ TEST(UnlikelyPairs, WarnOnceEnoughRoundsHitNextToNothing) {
     return unlikely_pair_warning("org/base", "org/head", stats);
   };
   EXPECT_FALSE(warning(0, 0));
-  EXPECT_FALSE(warning(5, 0));
-  EXPECT_FALSE(warning(6, 1));
+  EXPECT_FALSE(warning(4, 0));
+  EXPECT_FALSE(warning(5, 1));
   EXPECT_FALSE(warning(100, 40));
-  ASSERT_TRUE(warning(6, 0));
-  EXPECT_NE(warning(6, 0)->find("org/head: expected a drafter that was made for org/base"),
+  ASSERT_TRUE(warning(5, 0));
+  EXPECT_NE(warning(5, 0)->find("org/head: expected a drafter that was made for org/base"),
             std::string::npos);
   EXPECT_NE(warning(40, 2)->find("40 drafted rounds that accepted 2 tokens"), std::string::npos);
 }

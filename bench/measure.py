@@ -19,15 +19,16 @@ ROOT = HERE.parent
 
 
 def synth(program, shape, layers, folder):
-    if not (folder / "config.json").exists():
-        subprocess.run([program, "synth", "--shape", shape, "--layers", str(layers), "--out", folder], check=True)
+    if not (ROOT / folder / "config.json").exists():
+        subprocess.run([program, "synth", "--shape", shape, "--layers", str(layers), "--out", folder], check=True, cwd=ROOT)
 
 
 def bench(program, name, *arguments):
     command = ["spindrift", "bench", *map(str, arguments)]
     print(shlex.join(command), file=sys.stderr, flush=True)
-    done = subprocess.run([program, *command[1:], "--json"], check=True, capture_output=True, text=True)
+    done = subprocess.run([program, *command[1:], "--json"], check=True, stdout=subprocess.PIPE, text=True, cwd=ROOT)
     result = {"command": shlex.join(command), **json.loads(done.stdout)}
+    (HERE / "results").mkdir(exist_ok=True)
     (HERE / "results" / f"{name}.json").write_text(json.dumps(result, indent=1) + "\n")
 
 
@@ -39,11 +40,13 @@ def demo_prompts(key):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", default=ROOT / "build/release/spindrift")
-    parser.add_argument("--models", type=Path, default=ROOT / "build/bench-models")
+    parser.add_argument("--models", type=Path, default=Path("build/bench-models"),
+                        help="from the root of the repository, or absolute")
     parser.add_argument("--repeat", type=int, default=11)
     parser.add_argument("--layers", type=int, default=8)
     parser.add_argument("--only", choices=["width", "pair"])
     args = parser.parse_args()
+    args.program = Path(args.program).resolve()
     if args.only != "pair":
         target = args.models / f"xs-2.1-nvfp4-{args.layers}"
         synth(args.program, "xs-2.1-nvfp4", args.layers, target)

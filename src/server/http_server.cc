@@ -85,10 +85,15 @@ class HttpServer::Listener final : public httplib::Server {
       const int on = 1;
       setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     });
+    errno = 0;
     const int got = port == 0 ? bind_to_any_port(host) : bind_to_port(host, port) ? port : -1;
-    if (got < 0)
-      return Error{ErrorCode::kIo, "cannot listen on " + host + ":" + std::to_string(port) + ": " +
-                                       std::strerror(errno)};
+    if (got < 0) {
+      // A host that does not resolve leaves errno alone.
+      const char* why =
+          errno != 0 ? std::strerror(errno) : "expected a name or address of this machine";
+      return Error{ErrorCode::kIo,
+                   "cannot listen on " + host + ":" + std::to_string(port) + ": " + why};
+    }
     ::listen(svr_sock_, kBacklog);
     return got;
   }

@@ -152,8 +152,8 @@ std::optional<FinishReason> Engine::Active::absorb(ConstRows logits, const Forwa
     ++kept;
   }
   accepted_ = static_cast<int>(drafted);
-  while (accepted_first_ < accepted_ &&
-         walk.path[static_cast<size_t>(accepted_first_) + 1] == accepted_first_ + 1)
+  // The path ends before a row that could not be drawn from.
+  for (size_t i = 1; i < walk.path.size() && walk.path[i] == static_cast<RowIndex>(i); ++i)
     ++accepted_first_;
   emitted_ = static_cast<int>(kept);
   if (in_round_) path_.assign(walk.path.begin(), walk.path.begin() + emitted_);

@@ -178,7 +178,7 @@ Value round_filter(Runtime& rt, const Arguments& args) {
   if (method == "common") {
     if (v.is(Kind::kFloat)) return Value::of(round_float(v.real, precision));
     if (precision >= 0) return rt.whole(to_big(v));
-    return rt.whole(round_whole(to_big(v), static_cast<uint64_t>(-precision)));
+    return rt.whole(round_whole(to_big(v), uint64_t{0} - static_cast<uint64_t>(precision)));
   }
   if (method != "ceil" && method != "floor")
     fail("round: the method must be common, ceil or floor");

@@ -2,7 +2,7 @@
 
 usage: python3 tools/template_parity.py --render BUILD/tests/unit/chat/render_template --shared DIR [--write]
 
-Renders the snippets of template_snippets.py, random templates and, for every template in the shared folder, some hundred generated
+Renders the snippets of template_snippets, random templates and, for every template in the shared folder, some hundred generated
 conversations, with both engines, and prints what differs (exit 1). --write stores the goldens that the unit tests replay
 without Python under tests/golden/chat/.
 """

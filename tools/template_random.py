@@ -1,4 +1,4 @@
-"""Random templates from a grammar: expressions over the context of template_snippets.py, and programs that set, loop,
+"""Random templates from a grammar: expressions over the context of template_snippets, and programs that set, loop,
 branch and call macros over three names, for the rules of scopes."""
 
 ATOMS = ["n", "m", "zero", "f", "g", "h", "third", "big", "negbig", "t", "no", "nil", "s", "empty", "uni", "ws", "html", "l",

@@ -1,12 +1,12 @@
 #include "io/json_tree.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <exception>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <type_traits>
 
+#include "core/json_string.h"
 #include "io/json_config.h"
 #include "io/quote.h"
 
@@ -127,24 +127,6 @@ class TreeBuilder final : public nlohmann::json_sax<nlohmann::json> {
   int64_t values_ = 0;
 };
 
-void append_string(std::string_view text, std::string& out) {
-  out += '"';
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (byte < 0x20 || byte == 0x7F) {
-      char escape[8];
-      std::snprintf(escape, sizeof escape, "\\u%04x", byte);
-      out += escape;
-    } else {
-      out += c;
-    }
-  }
-  out += '"';
-}
-
 }  // namespace
 
 const JsonNode* JsonNode::find(std::string_view key) const {
@@ -183,7 +165,7 @@ void append_json(const JsonNode& node, size_t max_bytes, std::string& out) {
         } else if constexpr (std::is_same_v<T, JsonFloat>) {
           out += v.text;
         } else if constexpr (std::is_same_v<T, std::string>) {
-          append_string(std::string_view(v).substr(0, max_bytes), out);
+          append_json_string(std::string_view(v).substr(0, max_bytes), out);
         } else if constexpr (std::is_same_v<T, JsonArray>) {
           out += '[';
           for (size_t i = 0; i < v.items.size() && out.size() < max_bytes; ++i) {
@@ -195,7 +177,7 @@ void append_json(const JsonNode& node, size_t max_bytes, std::string& out) {
           out += '{';
           for (size_t i = 0; i < v.items.size() && out.size() < max_bytes; ++i) {
             if (i > 0) out += ',';
-            append_string(v.items[i].first, out);
+            append_json_string(v.items[i].first, out);
             out += ':';
             append_json(v.items[i].second, max_bytes, out);
           }

@@ -1,7 +1,6 @@
 #include "models/module_groups.h"
 
 #include <algorithm>
-#include <map>
 #include <utility>
 
 #include "nn/linear.h"
@@ -20,7 +19,7 @@ std::string_view next_part(std::string_view& name) {
 
 void group_tensors(const ModuleRules& rules, TargetDescription& description) {
   WeightStore& store = *description.store;
-  std::map<std::pair<size_t, std::string>, ModuleGroup> groups;
+  ModuleGroupMap groups;
   for (const std::string_view name : store.names()) {
     const size_t module = rules.module_of(name);
     if (module == rules.unknown && description.problems.size() < kMaxProblems)
@@ -31,12 +30,9 @@ void group_tensors(const ModuleRules& rules, TargetDescription& description) {
     ++group.tensors;
     group.bytes += store.find(name)->own_bytes();
   }
-  for (auto& [key, group] : groups) {
-    group.module = rules.names[key.first];
-    group.format = key.second;
+  for (auto& [key, group] : groups)
     group.bytes_per_token = rules.read_for_a_token(key.first, group.bytes);
-    description.groups.push_back(std::move(group));
-  }
+  description.groups = list_groups(std::move(groups), rules.names);
 }
 
 void find_missing(std::span<const WeightScope> layers, TargetDescription& description) {

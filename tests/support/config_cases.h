@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -25,15 +27,6 @@ inline std::string replaced(std::string_view text, std::string_view from, std::s
   return out.replace(at, from.size(), to);
 }
 
-// parse(JsonObject) of a text.
-template <class Parse>
-auto parse_text(std::string_view text, const Parse& parse)
-    -> decltype(parse(std::declval<JsonObject>())) {
-  auto json = JsonObject::parse(text, kConfigFile);
-  if (!json.ok()) return json.error();
-  return parse(json.value());
-}
-
 // A change that breaks one rule of a valid config.
 struct Violation {
   std::string_view from, to;
@@ -41,23 +34,71 @@ struct Violation {
   std::string_view named;  // the key in the message
 };
 
-// Each violation is an error of its code, in one line that names file, key and what was found.
-template <class Parse>
-void expect_violations(std::string_view valid, const std::vector<Violation>& violations,
-                       const Parse& parse) {
-  for (const Violation& v : violations) {
-    SCOPED_TRACE(std::string(v.from) + " -> " + std::string(v.to));
-    const auto config = parse_text(replaced(valid, v.from, v.to), parse);
-    ASSERT_FALSE(config.ok());
-    const Error& error = config.error();
-    EXPECT_EQ(error.code, v.code) << error.message;
-    EXPECT_NE(error.message.find(kConfigFile), std::string::npos) << error.message;
-    EXPECT_NE(error.message.find('`' + std::string(v.named) + '`'), std::string::npos)
-        << error.message;
-    EXPECT_NE(error.message.find("found"), std::string::npos) << error.message;
-    EXPECT_EQ(error.message.find('\n'), std::string::npos);
+// A family's reader of a config.json, and a text that it takes.
+template <class Config>
+struct ConfigReader {
+  std::string_view valid;
+  Result<Config> (*read)(const JsonObject&);
+
+  Result<Config> parse(std::string_view text) const {
+    auto json = JsonObject::parse(text, kConfigFile);
+    if (!json.ok()) return json.error();
+    return read(json.value());
   }
-}
+
+  std::string with(std::string_view from, std::string_view to) const {
+    return replaced(valid, from, to);
+  }
+
+  // What is read from a text that is to be taken.
+  Config taken(std::string_view text) const {
+    auto config = parse(text);
+    if (config.ok()) return std::move(config).value();
+    ADD_FAILURE() << config.error().message;
+    return {};
+  }
+
+  // Each violation is an error of its code, in one line that names file, key and what was found.
+  void expect_refused(const std::vector<Violation>& violations) const {
+    for (const Violation& v : violations) {
+      SCOPED_TRACE(std::string(v.from) + " -> " + std::string(v.to));
+      const auto config = parse(with(v.from, v.to));
+      ASSERT_FALSE(config.ok());
+      const Error& error = config.error();
+      EXPECT_EQ(error.code, v.code) << error.message;
+      EXPECT_NE(error.message.find(kConfigFile), std::string::npos) << error.message;
+      EXPECT_NE(error.message.find('`' + std::string(v.named) + '`'), std::string::npos)
+          << error.message;
+      EXPECT_NE(error.message.find("found"), std::string::npos) << error.message;
+      EXPECT_EQ(error.message.find('\n'), std::string::npos);
+    }
+  }
+
+  // check(name, JsonObject, Config) of each *.config.json in a folder whose model_type is among
+  // `types` (empty: of each); how many they were.
+  template <class Check>
+  int expect_published(const std::filesystem::path& folder,
+                       const std::vector<std::string_view>& types, const Check& check) const {
+    int read_files = 0;
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+      const std::string name = entry.path().filename().string();
+      if (!name.ends_with(".config.json")) continue;
+      SCOPED_TRACE(name);
+      const auto json = JsonObject::parse_file(entry.path());
+      EXPECT_TRUE(json.ok()) << json.error().message;
+      if (!json.ok()) continue;
+      const auto type = json.value().get_string("model_type");
+      if (!types.empty() && std::find(types.begin(), types.end(), type.value()) == types.end())
+        continue;
+      const auto config = read(json.value());
+      EXPECT_TRUE(config.ok()) << config.error().message;
+      if (!config.ok()) continue;
+      check(name, json.value(), config.value());
+      ++read_files;
+    }
+    return read_files;
+  }
+};
 
 // A target that a drafter was not made for.
 template <class Facts>

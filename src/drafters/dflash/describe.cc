@@ -1,6 +1,5 @@
 #include "drafters/dflash/describe.h"
 
-#include <map>
 #include <string_view>
 #include <utility>
 
@@ -66,7 +65,7 @@ ConfigSummary summarise(const Config& config) {
 }
 
 std::vector<ModuleGroup> module_groups(WeightStore& store) {
-  std::map<std::pair<Module, std::string>, ModuleGroup> groups;
+  ModuleGroupMap groups;
   for (const std::string_view name : store.names()) {
     const Module module = module_of(name);
     ModuleGroup& group = groups[{module, nn::tensor_format(store, name)}];
@@ -75,13 +74,7 @@ std::vector<ModuleGroup> module_groups(WeightStore& store) {
     group.bytes += bytes;
     if (module != kUnused && module != kUnknown) group.bytes_per_token += bytes;
   }
-  std::vector<ModuleGroup> out;
-  for (auto& [key, group] : groups) {
-    group.module = kModuleNames[key.first];
-    group.format = key.second;
-    out.push_back(std::move(group));
-  }
-  return out;
+  return list_groups(std::move(groups), kModuleNames);
 }
 
 std::vector<std::string> find_problems(WeightStore& store, const Config& config) {

@@ -1,7 +1,6 @@
 #include "drafters/mlp_speculator/describe.h"
 
 #include <charconv>
-#include <map>
 #include <string_view>
 #include <utility>
 
@@ -58,7 +57,7 @@ ConfigSummary summarise(const Config& config) {
 }
 
 std::vector<ModuleGroup> module_groups(WeightStore& store, const Config& config) {
-  std::map<std::pair<Module, std::string>, ModuleGroup> groups;
+  ModuleGroupMap groups;
   for (const std::string_view name : store.names()) {
     const Part part = part_of(name);
     ModuleGroup& group = groups[{part.module, nn::tensor_format(store, name)}];
@@ -69,13 +68,7 @@ std::vector<ModuleGroup> module_groups(WeightStore& store, const Config& config)
     const int64_t touched = part.module == kEmbedding ? info.bytes / config.vocab : info.bytes;
     group.bytes_per_token += reads(part, config) * touched;
   }
-  std::vector<ModuleGroup> out;
-  for (auto& [key, group] : groups) {
-    group.module = kModuleNames[key.first];
-    group.format = key.second;
-    out.push_back(std::move(group));
-  }
-  return out;
+  return list_groups(std::move(groups), kModuleNames);
 }
 
 std::vector<std::string> find_problems(WeightStore& store, const Config& config) {

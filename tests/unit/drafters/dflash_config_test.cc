@@ -21,22 +21,15 @@ constexpr std::string_view kValid = R"({
   "dflash_config": {"block_size": 12, "mask_token_id": 12, "num_target_layers": 6,
                     "target_layer_ids": [2, 5], "causal": true}})";
 
-std::string with(std::string_view from, std::string_view to) {
-  return testing::replaced(kValid, from, to);
-}
-
-Result<dflash::Config> parse(std::string_view text) {
-  return testing::parse_text(text, dflash::parse_config);
-}
+constexpr testing::ConfigReader<dflash::Config> kReader{.valid = kValid,
+                                                        .read = dflash::parse_config};
 
 TargetFacts facts() {
   return {.family = "laguna", .info = {.vocab = 100, .hidden = 64, .layers = 6, .max_context = 99}};
 }
 
 TEST(DFlashConfig, ReadsEveryFieldOfTheContract) {
-  const auto config = parse(kValid);
-  ASSERT_TRUE(config.ok()) << config.error().message;
-  const dflash::Config& c = config.value();
+  const dflash::Config c = kReader.taken(kValid);
   EXPECT_EQ(c.hidden, 64);
   EXPECT_EQ(c.intermediate, 96);
   EXPECT_EQ(c.layers, 2);
@@ -110,23 +103,21 @@ TEST(DFlashConfig, EachViolationIsATypedErrorThatNamesFileKeyAndValue) {
       {"\"causal\": true", "\"causal\": false", kUnsupported, "dflash_config.causal"},
       {", \"causal\": true", "", kNotFound, "dflash_config.causal"},
   };
-  testing::expect_violations(kValid, violations, dflash::parse_config);
+  kReader.expect_refused(violations);
 }
 
 TEST(DFlashConfig, TakesThetaFromRopeParametersFlatOrByLayerType) {
   for (const char* rope : {R"("rope_parameters": {"rope_type": "default", "rope_theta": 250000.0})",
                            R"("rope_parameters": {"full_attention": {"rope_type": "yarn"},
             "sliding_attention": {"rope_theta": 250000, "partial_rotary_factor": 1.0}})"}) {
-    const auto config = parse(with("\"rope_theta\": 10000.0", rope));
-    ASSERT_TRUE(config.ok()) << config.error().message;
-    EXPECT_EQ(config.value().rope_theta, 250000.0);
+    EXPECT_EQ(kReader.taken(kReader.with("\"rope_theta\": 10000.0", rope)).rope_theta, 250000.0);
   }
 }
 
 TEST(DFlashConfig, TheSpeculatorsFormatIsRefusedByItsName) {
   for (const char* mark : {R"("speculators_model_type": "dflash")", R"("speculators_config": {})",
                            R"("speculators_version": "0.5.0")"}) {
-    const auto config = parse(with("\"num_experts\": 0", mark));
+    const auto config = kReader.parse(kReader.with("\"num_experts\": 0", mark));
     ASSERT_FALSE(config.ok());
     EXPECT_EQ(config.error().code, ErrorCode::kUnsupported);
     EXPECT_NE(config.error().message.find("\"speculators\""), std::string::npos);
@@ -134,16 +125,14 @@ TEST(DFlashConfig, TheSpeculatorsFormatIsRefusedByItsName) {
 }
 
 TEST(DFlashConfig, PairsWithTheTargetItWasMadeForOnly) {
-  const auto config = parse(kValid);
-  ASSERT_TRUE(config.ok());
+  const dflash::Config config = kReader.taken(kValid);
   const std::vector<testing::Mismatch<TargetFacts>> mismatches = {
       {[](TargetFacts& f) { f.info.layers = 7; }, "dflash_config.num_target_layers"},
       {[](TargetFacts& f) { f.info.hidden = 128; }, "hidden_size"},
       {[](TargetFacts& f) { f.info.vocab = 101; }, "vocab_size"},
       {[](TargetFacts& f) { f.family = "granite"; }, "architectures"}};
-  testing::expect_mismatches(facts(), mismatches, [&](const TargetFacts& f) {
-    return dflash::check_pairing(config.value(), f);
-  });
+  testing::expect_mismatches(
+      facts(), mismatches, [&](const TargetFacts& f) { return dflash::check_pairing(config, f); });
 }
 
 TEST(DFlashConfig, ThePublishedDraftersParse) {

@@ -1,6 +1,5 @@
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,13 +17,8 @@ constexpr std::string_view kValid = R"({
   "top_k_tokens_per_head": [4, 3, 2], "n_candidates": 6, "scale_input": true,
   "tie_weights": true, "torch_dtype": "bfloat16"})";
 
-std::string with(std::string_view from, std::string_view to) {
-  return testing::replaced(kValid, from, to);
-}
-
-Result<mlp_speculator::Config> parse(std::string_view text) {
-  return testing::parse_text(text, mlp_speculator::parse_config);
-}
+constexpr testing::ConfigReader<mlp_speculator::Config> kReader{
+    .valid = kValid, .read = mlp_speculator::parse_config};
 
 TargetFacts facts() {
   return {.family = "granite",
@@ -32,9 +26,7 @@ TargetFacts facts() {
 }
 
 TEST(MlpSpeculatorConfig, ReadsEveryField) {
-  const auto config = parse(kValid);
-  ASSERT_TRUE(config.ok()) << config.error().message;
-  const mlp_speculator::Config& c = config.value();
+  const mlp_speculator::Config c = kReader.taken(kValid);
   EXPECT_EQ(c.hidden, 64);
   EXPECT_EQ(c.inner, 96);
   EXPECT_EQ(c.vocab, 100);
@@ -46,9 +38,7 @@ TEST(MlpSpeculatorConfig, ReadsEveryField) {
 }
 
 TEST(MlpSpeculatorConfig, AbsentKeysHaveThePublishedDefaults) {
-  const auto config = parse(R"({"model_type": "mlp_speculator"})");
-  ASSERT_TRUE(config.ok()) << config.error().message;
-  const mlp_speculator::Config& c = config.value();
+  const mlp_speculator::Config c = kReader.taken(R"({"model_type": "mlp_speculator"})");
   EXPECT_EQ(c.hidden, 4096);
   EXPECT_EQ(c.inner, 4096);
   EXPECT_EQ(c.vocab, 32000);
@@ -60,12 +50,12 @@ TEST(MlpSpeculatorConfig, AbsentKeysHaveThePublishedDefaults) {
 }
 
 TEST(MlpSpeculatorConfig, TakesEverySpellingThatIsInUse) {
-  EXPECT_EQ(parse(with("\"inner_dim\": 96", "\"inner_dim\": 0")).value().inner, 64);
-  EXPECT_EQ(parse(with("\"emb_dim\": 64", "\"hidden_size\": 64")).value().hidden, 64);
+  EXPECT_EQ(kReader.taken(kReader.with("\"inner_dim\": 96", "\"inner_dim\": 0")).inner, 64);
+  EXPECT_EQ(kReader.taken(kReader.with("\"emb_dim\": 64", "\"hidden_size\": 64")).hidden, 64);
   const std::string arctic =
-      with("[\"MLPSpeculatorPreTrainedModel\"]", "\"ArcticMLPSpeculatorPreTrainedModel\"");
-  EXPECT_TRUE(parse(arctic).ok());
-  EXPECT_EQ(parse(with("top_k_tokens_per_head", "top_k_tokesns_per_head")).value().top_k,
+      kReader.with("[\"MLPSpeculatorPreTrainedModel\"]", "\"ArcticMLPSpeculatorPreTrainedModel\"");
+  EXPECT_TRUE(kReader.parse(arctic).ok());
+  EXPECT_EQ(kReader.taken(kReader.with("top_k_tokens_per_head", "top_k_tokesns_per_head")).top_k,
             (std::vector<int>{4, 3, 2}));
   const auto json = JsonObject::parse(arctic, "c").value();
   EXPECT_TRUE(mlp_speculator::recognises(json));
@@ -109,17 +99,18 @@ TEST(MlpSpeculatorConfig, EachViolationIsATypedErrorThatNamesFileKeyAndValue) {
       {"\"n_candidates\": 6", "\"n_candidates\": 6, \"base_model_archs\": \"x\"", kInvalid,
        "base_model_archs"},
   };
-  testing::expect_violations(kValid, violations, mlp_speculator::parse_config);
+  kReader.expect_refused(violations);
 }
 
 TEST(MlpSpeculatorConfig, AnLstmHeadIsRefusedByItsName) {
   for (const char* name : {"ArcticLSTMSpeculatorPreTrainedModel", "LSTMSpeculatorPreTrainedModel",
                            "MLPVariantSpeculatorPreTrainedModel"}) {
     // As published: sizes are strings, too.
-    const std::string text = testing::replaced(with("\"emb_dim\": 64", "\"emb_dim\": \"64.64\""),
-                                               "MLPSpeculatorPreTrainedModel", name);
+    const std::string text =
+        testing::replaced(kReader.with("\"emb_dim\": 64", "\"emb_dim\": \"64.64\""),
+                          "MLPSpeculatorPreTrainedModel", name);
     EXPECT_TRUE(mlp_speculator::recognises(JsonObject::parse(text, "c").value()));
-    const auto config = parse(text);
+    const auto config = kReader.parse(text);
     ASSERT_FALSE(config.ok());
     EXPECT_EQ(config.error().code, ErrorCode::kUnsupported);
     EXPECT_NE(config.error().message.find(name), std::string::npos) << config.error().message;
@@ -128,22 +119,21 @@ TEST(MlpSpeculatorConfig, AnLstmHeadIsRefusedByItsName) {
 }
 
 TEST(MlpSpeculatorConfig, PairsWithATargetOfItsWidthVocabularyAndListedClass) {
-  const auto config = parse(with("\"n_candidates\": 6",
-                                 "\"n_candidates\": 6, \"base_model_archs\": "
-                                 "[\"LlamaForCausalLM\", \"GraniteForCausalLM\"]"));
-  ASSERT_TRUE(config.ok()) << config.error().message;
-  EXPECT_TRUE(mlp_speculator::check_pairing(parse(kValid).value(), facts()).ok());
+  const auto config = kReader.taken(kReader.with("\"n_candidates\": 6",
+                                                 "\"n_candidates\": 6, \"base_model_archs\": "
+                                                 "[\"LlamaForCausalLM\", \"GraniteForCausalLM\"]"));
+  EXPECT_TRUE(mlp_speculator::check_pairing(kReader.taken(kValid), facts()).ok());
   const std::vector<testing::Mismatch<TargetFacts>> mismatches = {
       {[](TargetFacts& f) { f.info.hidden = 128; }, "emb_dim"},
       {[](TargetFacts& f) { f.info.vocab = 101; }, "vocab_size"},
       {[](TargetFacts& f) { f.family = "gpt_bigcode"; }, "base_model_archs"}};
   testing::expect_mismatches(facts(), mismatches, [&](const TargetFacts& f) {
-    return mlp_speculator::check_pairing(config.value(), f);
+    return mlp_speculator::check_pairing(config, f);
   });
 }
 
 TEST(MlpSpeculatorConfig, OptionsGoOverTheConfigOrAreWrongUsage) {
-  mlp_speculator::Config config = parse(kValid).value();
+  mlp_speculator::Config config = kReader.taken(kValid);
   ASSERT_TRUE(apply_options({.top_k = {6, 5, 4}, .candidates = 8}, config).ok());
   EXPECT_EQ(config.top_k, (std::vector<int>{6, 5, 4}));
   EXPECT_EQ(config.candidates, 8);
@@ -163,19 +153,12 @@ TEST(MlpSpeculatorConfig, OptionsGoOverTheConfigOrAreWrongUsage) {
 
 TEST(MlpSpeculatorConfig, ThePublishedHeadsParse) {
   SPINDRIFT_SHARED_OR_SKIP(folder, "reference/mlp_speculator");
-  int parsed = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    const std::string name = entry.path().filename().string();
-    if (!name.ends_with(".config.json")) continue;
-    SCOPED_TRACE(name);
-    const auto json = JsonObject::parse_file(entry.path());
-    ASSERT_TRUE(json.ok()) << json.error().message;
-    EXPECT_TRUE(mlp_speculator::recognises(json.value()));
-    const auto config = mlp_speculator::parse_config(json.value());
-    ASSERT_TRUE(config.ok()) << config.error().message;
-    EXPECT_EQ(std::ssize(config.value().top_k), config.value().stages);
-    ++parsed;
-  }
+  const int parsed = kReader.expect_published(
+      folder, {},
+      [](const std::string&, const JsonObject& json, const mlp_speculator::Config& config) {
+        EXPECT_TRUE(mlp_speculator::recognises(json));
+        EXPECT_EQ(std::ssize(config.top_k), config.stages);
+      });
   EXPECT_GE(parsed, 15);
 }
 

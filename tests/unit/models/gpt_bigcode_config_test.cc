@@ -1,6 +1,5 @@
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,13 +17,14 @@ constexpr std::string_view kValid = R"({
   "activation_function": "gelu", "layer_norm_epsilon": 1e-4, "multi_query": true,
   "scale_attn_weights": true})";
 
-Result<Config> parse(std::string_view text) { return testing::parse_text(text, read_config); }
+constexpr testing::ConfigReader<Config> kReader{.valid = kValid, .read = read_config};
+
 Config with(std::string_view from, std::string_view to) {
-  return parse(testing::replaced(kValid, from, to)).value();
+  return kReader.taken(kReader.with(from, to));
 }
 
 TEST(GptBigCodeConfig, ReadsEveryField) {
-  const Config c = parse(kValid).value();
+  const Config c = kReader.taken(kValid);
   EXPECT_EQ(c.vocab, 100);
   EXPECT_EQ(c.hidden, 64);
   EXPECT_EQ(c.inner, 96);
@@ -39,9 +39,8 @@ TEST(GptBigCodeConfig, ReadsEveryField) {
 }
 
 TEST(GptBigCodeConfig, AbsentKeysHaveTheDefaultsOfTransformers) {
-  const Config c = parse(R"({"vocab_size": 100, "n_embd": 64, "n_layer": 3, "n_head": 4,
-                             "n_positions": 512})")
-                       .value();
+  const Config c = kReader.taken(R"({"vocab_size": 100, "n_embd": 64, "n_layer": 3, "n_head": 4,
+                             "n_positions": 512})");
   EXPECT_EQ(c.inner, 256);
   EXPECT_EQ(c.eps, 1e-5F);
   EXPECT_EQ(c.activation, Activation::kGeluTanh);
@@ -60,8 +59,7 @@ TEST(GptBigCodeConfig, ScoresNeedNotBeScaled) {
 
 TEST(GptBigCodeConfig, EachViolationIsATypedErrorThatNamesFileKeyAndValue) {
   using enum ErrorCode;
-  testing::expect_violations(
-      kValid,
+  kReader.expect_refused(
       {{"\"vocab_size\": 100,", "", kNotFound, "vocab_size"},
        {"\"n_embd\": 64", "\"n_embd\": 66", kInvalid, "n_embd"},
        {"\"n_layer\": 3", "\"n_layer\": -3", kInvalid, "n_layer"},
@@ -72,24 +70,17 @@ TEST(GptBigCodeConfig, EachViolationIsATypedErrorThatNamesFileKeyAndValue) {
         "layer_norm_epsilon"},
        {"\"multi_query\": true", "\"multi_query\": false", kUnsupported, "multi_query"},
        {"\"multi_query\": true", "\"multi_query\": true, \"quantization_config\": {}", kUnsupported,
-        "quantization_config"}},
-      read_config);
+        "quantization_config"}});
 }
 
 TEST(GptBigCodeConfig, ThePublishedBasesParse) {
   SPINDRIFT_SHARED_OR_SKIP(folder, "reference/granite");
   int gelu = 0, tanh = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    const std::string name = entry.path().filename().string();
-    if (!name.ends_with(".config.json")) continue;
-    const JsonObject json = JsonObject::parse_file(entry.path()).value();
-    if (json.get_string("model_type").value() != "gpt_bigcode") continue;
-    SCOPED_TRACE(name);
-    const auto config = read_config(json);
-    ASSERT_TRUE(config.ok()) << config.error().message;
-    EXPECT_EQ(config.value().head_dim, 128);
-    ++(config.value().activation == Activation::kGelu ? gelu : tanh);
-  }
+  kReader.expect_published(folder, {"gpt_bigcode"},
+                           [&](const std::string&, const JsonObject&, const Config& config) {
+                             EXPECT_EQ(config.head_dim, 128);
+                             ++(config.activation == Activation::kGelu ? gelu : tanh);
+                           });
   EXPECT_GE(gelu, 1);
   EXPECT_GE(tanh, 2);
 }

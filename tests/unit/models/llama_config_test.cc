@@ -1,7 +1,6 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <filesystem>
 #include <numbers>
 #include <string>
 #include <string_view>
@@ -21,15 +20,14 @@ constexpr std::string_view kValid = R"({
   "rms_norm_eps": 1e-5, "tie_word_embeddings": true, "attention_bias": true, "mlp_bias": true,
   "rope_theta": 500000.0, "rope_scaling": null})";
 
-Result<Config> parse(std::string_view text) { return testing::parse_text(text, read_config); }
+constexpr testing::ConfigReader<Config> kReader{.valid = kValid, .read = read_config};
+
 Config with(std::string_view from, std::string_view to) {
-  auto config = parse(testing::replaced(kValid, from, to));
-  if (!config.ok()) ADD_FAILURE() << config.error().message;
-  return std::move(config).value();
+  return kReader.taken(kReader.with(from, to));
 }
 
 TEST(LlamaConfig, ReadsEveryField) {
-  const Config c = parse(kValid).value();
+  const Config c = kReader.taken(kValid);
   EXPECT_EQ(c.vocab, 100);
   EXPECT_EQ(c.hidden, 64);
   EXPECT_EQ(c.intermediate, 96);
@@ -46,10 +44,9 @@ TEST(LlamaConfig, ReadsEveryField) {
 }
 
 TEST(LlamaConfig, AbsentKeysHaveTheDefaultsOfTransformers) {
-  const Config c = parse(R"({"model_type": "llama", "vocab_size": 100, "hidden_size": 64,
+  const Config c = kReader.taken(R"({"model_type": "llama", "vocab_size": 100, "hidden_size": 64,
       "intermediate_size": 96, "num_hidden_layers": 3, "num_attention_heads": 4,
-      "max_position_embeddings": 512})")
-                       .value();
+      "max_position_embeddings": 512})");
   EXPECT_EQ(c.kv_heads, 4);
   EXPECT_EQ(c.eps, 1e-6F);
   EXPECT_FALSE(c.tied || c.attention_bias || c.mlp_bias);
@@ -112,8 +109,7 @@ TEST(LlamaConfig, EachViolationIsATypedErrorThatNamesFileKeyAndValue) {
   };
   const std::string crossed = llama3("4", "1"), negative = llama3("-1", "4");
   constexpr std::string_view kScaling = "\"rope_scaling\": null";
-  testing::expect_violations(
-      kValid,
+  kReader.expect_refused(
       {{"\"vocab_size\": 100,", "", kNotFound, "vocab_size"},
        {"\"vocab_size\": 100", "\"vocab_size\": 1e9", kInvalid, "vocab_size"},
        {"\"hidden_size\": 64", "\"hidden_size\": 66", kInvalid, "hidden_size"},
@@ -136,27 +132,18 @@ TEST(LlamaConfig, EachViolationIsATypedErrorThatNamesFileKeyAndValue) {
        {kScaling, R"("rope_scaling": {"partial_rotary_factor": 0.5})", kUnsupported,
         "rope_scaling.partial_rotary_factor"},
        {kScaling, crossed, kInvalid, "rope_scaling.high_freq_factor"},
-       {kScaling, negative, kInvalid, "rope_scaling.low_freq_factor"}},
-      read_config);
+       {kScaling, negative, kInvalid, "rope_scaling.low_freq_factor"}});
 }
 
 TEST(LlamaConfig, ThePublishedBasesParse) {
   SPINDRIFT_SHARED_OR_SKIP(folder, "reference/granite");
-  int parsed = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    const std::string name = entry.path().filename().string();
-    if (!name.ends_with(".config.json")) continue;
-    const JsonObject json = JsonObject::parse_file(entry.path()).value();
-    const std::string type = json.get_string("model_type").value();
-    if (type != "llama" && type != "granite") continue;
-    SCOPED_TRACE(name);
-    const auto config = read_config(json);
-    ASSERT_TRUE(config.ok()) << config.error().message;
-    EXPECT_EQ(config.value().head_dim, name.starts_with("granite-3b")       ? 80
-                                       : name.starts_with("granite-3.0-2b") ? 64
-                                                                            : 128);
-    ++parsed;
-  }
+  const int parsed = kReader.expect_published(
+      folder, {"llama", "granite"},
+      [](const std::string& name, const JsonObject&, const Config& config) {
+        EXPECT_EQ(config.head_dim, name.starts_with("granite-3b")       ? 80
+                                   : name.starts_with("granite-3.0-2b") ? 64
+                                                                        : 128);
+      });
   EXPECT_GE(parsed, 6);
 }
 

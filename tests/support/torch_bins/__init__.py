@@ -1,0 +1,1 @@
+"""Small PyTorch files, good and hostile, made byte by byte."""

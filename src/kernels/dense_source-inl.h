@@ -76,10 +76,17 @@ class DenseSource {
   static constexpr bool kPacks = false;
   static constexpr int kFetchSteps = static_cast<int>(64 / (16 * Element::kBytes));
   static constexpr bool kFetchColumns = true;
-  // One row is bound by memory alone: the more columns, the more of it is on its way.
+#if HWY_CAP_GE512
+  // Few rows are bound by memory: the more columns, the more of it is on its way. Two flat tiles
+  // then fetch more evenly than a high one; the second finds the weights in the cache.
+  static constexpr int tile_rows(int rows) { return rows >= 4 && rows <= 8 ? (rows + 1) / 2 : 6; }
   static constexpr int tile_columns(int rows) {
-    return HWY_CAP_GE512 && rows == 1 ? 8 : WideTiles::tile_columns(rows);
+    return rows <= 3 ? 8 : rows == 4 ? 6 : WideTiles::tile_columns(rows);
   }
+#else
+  static constexpr int tile_rows(int) { return kTileRows; }
+  static constexpr int tile_columns(int rows) { return WideTiles::tile_columns(rows); }
+#endif
 
   // Column c starts `stride` elements after column c - 1.
   DenseSource(const std::byte* data, int64_t stride)

@@ -80,6 +80,21 @@ HWY_INLINE Ahead AheadOf(const Source& source, const Walk& walk, int64_t c, int6
   return {source.at(first + walk.columns, k), last, 64, bytes, tile};
 }
 
+// An Ahead that also fetches what columns keep elsewhere, a tile's share before each tile: more at
+// once would hold up the weights that are being waited for.
+template <class Source>
+struct AheadWithScales : Ahead {
+  const Source* source;
+  int64_t scales_of;  // column
+  int64_t columns;    // 0: nothing
+
+  HWY_INLINE const uint8_t* next(bool is_last) {
+    source->fetch_scales(scales_of, columns);
+    scales_of += columns;
+    return Ahead::next(is_last);
+  }
+};
+
 // The rows of a call in tiles of nearly equal height, which must all be of the same width.
 struct RowTiles {
   int rows, count, height;
@@ -89,7 +104,7 @@ struct RowTiles {
 };
 template <class Source>
 RowTiles TilesOf(int rows) {
-  const int count = tile_count(rows, Source::kTileRows);
+  const int count = tile_count(rows, Source::tile_rows(rows));
   const int height = tile_count(rows, count);
   return {rows, count, height, Source::tile_columns(rows / count) != Source::tile_columns(height)};
 }
@@ -123,12 +138,14 @@ void LinearDirect(const Source& source, int64_t in, const RowTiles& tiles, const
   };
   for (int64_t c = columns.first; c < columns.last; c += walk.block) {
     const int64_t end = std::min(c + walk.block, columns.last);
-    source.fetch_scales(end, walk.block);
     int64_t k = 0;
     do {
       const int64_t next = std::min(k + walk.stretch, walk.whole);
+      // Scales of the next block come while this one's first inputs are at work.
+      const int64_t scale_columns = k == 0 ? walk.columns : 0;
       if (tiles.count == 1) {
-        Ahead ahead = AheadOf(source, walk, c, end, c, k);
+        AheadWithScales<Source> ahead{AheadOf(source, walk, c, end, c, k), &source, end,
+                                      scale_columns};
         AccumulateTile(source, c, end, tiles.rows, inputs(0), k, next, k == 0, {acc, row}, ahead);
       } else {
         // Each tile of rows fetches its part of what comes next.
@@ -136,6 +153,7 @@ void LinearDirect(const Source& source, int64_t in, const RowTiles& tiles, const
         for (int64_t first = c; first < end; first += walk.columns) {
           const int64_t last = std::min(first + walk.columns, end);
           Ahead ahead = AheadOf(source, walk, c, end, first, k);
+          source.fetch_scales(end + first - c, scale_columns);
           ahead.last = last == end ? ahead.last : ahead.at;
           ahead.line /= tiles.count;
           for (int t = 0, r = 0; t < tiles.count; ++t) {

@@ -93,6 +93,7 @@ class Fp8Source {
   using Group = Floats;
   static constexpr int kTileRows = WideTiles::kTileRows;
   static constexpr bool kPacks = false;
+  static constexpr int tile_rows(int) { return kTileRows; }
   static constexpr int tile_columns(int rows) { return fp8_columns(rows); }
   static constexpr int kFetchSteps = 4;  // a cache line
   static constexpr bool kFetchColumns = true;

@@ -97,6 +97,7 @@ class Nvfp4Source {
 #endif
   static constexpr int kFetchSteps = 8;  // a cache line of codes
   static constexpr bool kFetchColumns = true;
+  static constexpr int tile_rows(int) { return kTileRows; }
   static constexpr int tile_columns(int rows) { return nvfp4_columns(rows); }
 
   explicit Nvfp4Source(const Nvfp4Matrix& w)

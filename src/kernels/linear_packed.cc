@@ -93,6 +93,7 @@ class CodeSource {
   using Group = std::conditional_t<kTable, Vec16, Map>;
   static constexpr int kTileRows = WideTiles::kTileRows;
   static constexpr bool kPacks = kTable;
+  static constexpr int tile_rows(int) { return kTileRows; }
   static constexpr int tile_columns(int rows) { return code_columns(rows); }
   static constexpr int64_t kStepBytes = 2 * kBits;
   static constexpr int kFetchSteps = kBits == 4 ? 8 : 4;  // a cache line of codes

@@ -46,6 +46,11 @@ class Parts final : public Assembly {
   std::string_view isa() const override { return kernels_->name; }
   const std::vector<std::string>& warnings() const override { return warnings_; }
   double load_seconds() const override { return load_seconds_; }
+  std::vector<std::span<const std::byte>> weight_files() const override {
+    std::vector<std::span<const std::byte>> out;
+    for (const auto& file : target_.store->files()) out.push_back(file->bytes());
+    return out;
+  }
 
   static Result<std::unique_ptr<Assembly>> load(const AssembleOptions& options,
                                                 LoadListener& listener);
@@ -100,6 +105,11 @@ int64_t file_bytes(const WeightStore& store) {
   return bytes;
 }
 
+Status copy_to_large_pages(const WeightStore& store) {
+  for (const auto& file : store.files()) SPINDRIFT_TRY_STATUS(file->copy_to_large_pages());
+  return ok_status();
+}
+
 Status lock_weights(const WeightStore& store) {
   for (const auto& file : store.files()) SPINDRIFT_TRY_STATUS(file->lock());
   return ok_status();
@@ -129,6 +139,13 @@ Result<std::unique_ptr<Assembly>> Parts::load(const AssembleOptions& options,
   if (const Position most = parts->target_.model->info().max_context; options.context > most)
     parts->warnings_.push_back(fmt::format("--ctx {} is above the limit of {}; using {}",
                                            options.context, options.model, most));
+  if (options.large_pages) {
+    listener.on_stage("copying to large pages");
+    SPINDRIFT_TRY_STATUS(room_for_copies(options.model, weight_bytes, memory_budget()));
+    if (auto warning = large_pages_warning()) parts->warnings_.push_back(std::move(*warning));
+    SPINDRIFT_TRY_STATUS(copy_to_large_pages(*parts->target_.store));
+    if (parts->drafter_) SPINDRIFT_TRY_STATUS(copy_to_large_pages(*parts->drafter_->weights));
+  }
   if (options.lock) {
     listener.on_stage("locking");
     SPINDRIFT_TRY_STATUS(lock_weights(*parts->target_.store));

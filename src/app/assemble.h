@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -38,9 +40,10 @@ struct AssembleOptions {
   int threads = 0;                     // 0 = physical cores this process may use
   DType kv_dtype = DType::kF32;
   bool rope_derived = false;
-  bool lock = false;     // keep weights in memory (mlock)
-  Position context = 0;  // asked for; more than the model's is a warning
-  std::string isa;       // empty = SPINDRIFT_ISA, else the best
+  bool lock = false;         // keep weights in memory (mlock)
+  bool large_pages = false;  // copy weights into private large pages
+  Position context = 0;      // asked for; more than the model's is a warning
+  std::string isa;           // empty = SPINDRIFT_ISA, else the best
   TextPart text = TextPart::kBoth;
 };
 
@@ -62,6 +65,7 @@ class Assembly {
   virtual std::string_view isa() const = 0;  // of exec()'s kernels
   virtual const std::vector<std::string>& warnings() const = 0;
   virtual double load_seconds() const = 0;
+  virtual std::vector<std::span<const std::byte>> weight_files() const = 0;  // of the target
 };
 
 Result<std::unique_ptr<Assembly>> assemble(const AssembleOptions& options,

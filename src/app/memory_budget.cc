@@ -55,4 +55,22 @@ std::optional<std::string> memory_warning(const std::string& model, int64_t weig
       model, gib(weight_bytes), gib(budget), 100 * missing);
 }
 
+Status room_for_copies(const std::string& model, int64_t weight_bytes, int64_t budget) {
+  if (weight_bytes <= budget) return ok_status();
+  return Error{
+      ErrorCode::kLimit,
+      fmt::format("{}: --large-pages copies {:.1f} GiB of weights, and there are {:.1f} GiB "
+                  "of memory",
+                  model, gib(weight_bytes), gib(budget)),
+      "leave --large-pages out: weights that are only mapped may be larger than memory"};
+}
+
+std::optional<std::string> large_pages_warning() {
+  std::ifstream in("/sys/kernel/mm/transparent_hugepage/enabled");
+  std::string line;
+  if (!std::getline(in, line) || line.find("[never]") == std::string::npos) return std::nullopt;
+  return "--large-pages: large pages are switched off on this machine "
+         "(/sys/kernel/mm/transparent_hugepage/enabled), so the weights are copied to small ones";
+}
+
 }  // namespace spindrift

@@ -4,6 +4,8 @@
 #include <optional>
 #include <string>
 
+#include "core/result.h"
+
 namespace spindrift {
 
 // Bytes of memory that this process may use: the machine's, or less where its control groups limit
@@ -14,5 +16,11 @@ int64_t memory_budget();
 // they fit.
 std::optional<std::string> memory_warning(const std::string& model, int64_t weight_bytes,
                                           int64_t budget);
+
+// kLimit when copies of the weights, which no file backs, do not fit the budget.
+Status room_for_copies(const std::string& model, int64_t weight_bytes, int64_t budget);
+
+// A warning where the system gives nobody large pages; nullopt where it does, or doesn't say.
+std::optional<std::string> large_pages_warning();
 
 }  // namespace spindrift

@@ -82,6 +82,7 @@ std::vector<Point> bench_draft(const Subject& subject, const Drafter& drafter,
   std::vector<Meter> meters(schedule.rows.size());
   auto at = static_cast<size_t>(context);
   for (int pass = -1; pass < schedule.repeat; ++pass) {
+    schedule.between();
     for (size_t i = 0; i < schedule.rows.size(); ++i) {
       conversation.read(std::span(tokens).subspan(at++, 1));
       const double took = conversation.draft(tokens[at], static_cast<int>(schedule.rows[i]));

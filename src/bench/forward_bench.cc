@@ -124,6 +124,7 @@ std::vector<Point> bench_width(const Subject& subject, const Schedule& schedule,
           {.context = context, .tokens = random_tokens(rows, subject.target->info().vocab, seed)});
     }
     for (int pass = -1; pass < schedule.repeat; ++pass) {  // one more, first, to touch everything
+      schedule.between();
       for (Case& c : cases) {
         const double ms = runner.forward(*seq, c.tokens, LogitRows::kAll);
         if (pass >= 0) c.ms.push_back(ms);
@@ -145,6 +146,7 @@ std::vector<Point> bench_prefill(const Subject& subject, const Schedule& schedul
       cases.push_back(
           {.context = context, .tokens = random_tokens(tokens, subject.target->info().vocab, 2)});
   for (int pass = -1; pass < schedule.repeat; ++pass) {
+    schedule.between();
     for (Case& c : cases) {
       const std::unique_ptr<Sequence> seq = read_context(subject, c.context, runner.workspace());
       double ms = 0;
@@ -186,21 +188,22 @@ std::vector<Point> bench_decode(const Subject& subject, const Schedule& schedule
   struct Frontier {
     int64_t context = 0;
     std::unique_ptr<Sequence> seq;
-    std::vector<double> ms, bytes, floors;
+    std::vector<double> ms;
+    std::vector<Meter> meters;
   };
   std::vector<Frontier> frontiers;
   for (const int64_t context : schedule.contexts)
-    frontiers.push_back({context, read_context(subject, context, runner.workspace()), {}, {}, {}});
+    frontiers.push_back({context, read_context(subject, context, runner.workspace()), {}, {}});
   const std::vector<TokenId> tokens =
       random_tokens(schedule.repeat + 1, subject.target->info().vocab, 2);
   for (int pass = -1; pass < schedule.repeat; ++pass) {
+    schedule.between();
     for (Frontier& f : frontiers) {
       const double ms = runner.forward(
           *f.seq, std::span(tokens).subspan(static_cast<size_t>(pass + 1), 1), LogitRows::kAll);
       if (pass < 0) continue;
       f.ms.push_back(ms);
-      f.bytes.push_back(static_cast<double>(runner.meter().bytes()));
-      f.floors.push_back(floor_ms(runner.meter(), roofline));
+      f.meters.push_back(runner.meter());
     }
   }
   std::vector<Point> points;
@@ -208,9 +211,14 @@ std::vector<Point> bench_decode(const Subject& subject, const Schedule& schedule
     const Spread ms = spread(f.ms);
     Point point = {{"context", f.context}};
     add_spread(point, "ms_per_token", ms);
-    const double floor = spread(f.floors).median;
+    std::vector<double> bytes, floors;
+    for (const Meter& meter : f.meters) {
+      bytes.push_back(static_cast<double>(meter.bytes()));
+      floors.push_back(floor_ms(meter, roofline));
+    }
+    const double floor = spread(floors).median;
     const Field rest[] = {{"tokens_per_s", 1e3 / ms.median},
-                          {"bytes", static_cast<int64_t>(spread(f.bytes).median)},
+                          {"bytes", static_cast<int64_t>(spread(bytes).median)},
                           {"floor_ms", floor},
                           {"times_floor", ms.median / floor}};
     point.insert(point.end(), std::begin(rest), std::end(rest));

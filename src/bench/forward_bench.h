@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -22,6 +23,7 @@ struct Schedule {
   std::vector<int64_t> contexts;  // tokens already read
   std::vector<int64_t> rows;      // of one forward
   int repeat = 11;
+  std::function<void()> between = [] {};  // called once a repetition
 };
 
 // Token ids that a seed determines, distinct while the vocabulary lasts.
@@ -29,6 +31,8 @@ std::vector<TokenId> random_tokens(int64_t count, int64_t vocab, uint64_t seed);
 
 // A conversation that has read `tokens` random tokens.
 std::unique_ptr<Sequence> read_context(const Subject& subject, int64_t tokens, Workspace& ws);
+
+// A roofline is read after the last repetition, so `between` may measure it.
 
 // One verify forward, all rows with logits, at each context and number of rows: a chain of distinct
 // random tokens, the same in every repetition, nothing committed. Repetitions run through all

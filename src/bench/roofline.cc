@@ -9,6 +9,8 @@
 #include <chrono>
 #include <cstring>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "core/thread_pool.h"
 #include "kernels/contract.h"
@@ -63,55 +65,103 @@ class FileInMemory {
   const std::byte* data_ = nullptr;
 };
 
-}  // namespace
+constexpr size_t kBytes = size_t{1} << 30;
+constexpr size_t kCellBytes = size_t{1} << 20;
+constexpr size_t kCells = kBytes / kCellBytes;
 
-Result<double> measure_read_gb_s(const Exec& ex, int passes) {
-  constexpr int64_t kBytes = int64_t{1} << 30;
-  constexpr int64_t kCells = 1024;
-  constexpr size_t kCellBytes = kBytes / kCells;
-  const FileInMemory file(kBytes);
-  std::atomic<bool> filled{file.ok()};
-  if (file.ok())
+using Cells = std::vector<std::span<const std::byte>>;
+
+// The first kCells whole cells of `files`, fewer where there are no more.
+Cells cells_of(std::span<const std::span<const std::byte>> files) {
+  Cells cells;
+  for (const std::span<const std::byte> file : files)
+    for (size_t at = 0; at + kCellBytes <= file.size() && cells.size() < kCells; at += kCellBytes)
+      cells.push_back(file.subspan(at, kCellBytes));
+  return cells;
+}
+
+Result<std::unique_ptr<FileInMemory>> filled_file(const Exec& ex) {
+  auto file = std::make_unique<FileInMemory>(kBytes);
+  std::atomic<bool> filled{file->ok()};
+  if (file->ok())
     for_cells(ex, kCells, [&](int64_t first, int64_t last) {
-      if (!file.fill(static_cast<size_t>(first) * kCellBytes,
-                     static_cast<size_t>(last - first) * kCellBytes))
+      if (!file->fill(static_cast<size_t>(first) * kCellBytes,
+                      static_cast<size_t>(last - first) * kCellBytes))
         filled = false;
     });
-  if (!filled)
-    return Error{ErrorCode::kLimit, std::string("read bandwidth: expected 1 GiB of free memory: ") +
-                                        std::strerror(errno)};
-  const kernels::Probes probes = probes_of(ex);
-  std::atomic<uint32_t> sink{0};
-  double best = 0;
-  for (int pass = 0; pass < 1 + passes; ++pass) {  // the first makes the page table
-    const auto start = Clock::now();
-    for_cells(ex, kCells, [&](int64_t first, int64_t last) {
-      sink += probes.read(file.bytes().subspan(static_cast<size_t>(first) * kCellBytes,
-                                               static_cast<size_t>(last - first) * kCellBytes));
-    });
-    best = std::max(best, static_cast<double>(kBytes) / seconds_since(start) / 1e9);
-  }
-  return best;
+  if (filled) return file;
+  return Error{ErrorCode::kLimit, std::string("read bandwidth: expected 1 GiB of free memory: ") +
+                                      std::strerror(errno)};
 }
 
-double measure_fma_gflop_s(const Exec& ex) {
-  constexpr int64_t kSteps = 200'000;  // of one cell: a millisecond or so
-  const kernels::Probes probes = probes_of(ex);
-  double best = 0;
-  for (int pass = 0; pass < 5; ++pass) {
+void raise(Roofline& best, const Roofline& found) {
+  best.read_gb_s = std::max(best.read_gb_s, found.read_gb_s);
+  best.fma_gflop_s = std::max(best.fma_gflop_s, found.fma_gflop_s);
+}
+
+}  // namespace
+
+struct RooflineProbe::State {
+  Exec exec;
+  kernels::Probes probes;
+  std::unique_ptr<FileInMemory> file;
+  Cells cells;
+  Roofline best;
+
+  // 1e9 bytes a second.
+  double read() const {
+    std::atomic<uint32_t> sink{0};
+    const auto start = Clock::now();
+    for_cells(exec, std::ssize(cells), [&](int64_t first, int64_t last) {
+      uint32_t bits = 0;
+      for (int64_t i = first; i < last; ++i) bits ^= probes.read(cells[static_cast<size_t>(i)]);
+      sink += bits;
+    });
+    return static_cast<double>(cells.size() * kCellBytes) / seconds_since(start) / 1e9;
+  }
+  // 1e9 operations a second.
+  double multiply_add() const {
+    constexpr int64_t kSteps = 200'000;  // of one cell: a millisecond or so
     std::atomic<int64_t> flop{0};
     const auto start = Clock::now();
-    for_cells(ex, int64_t{8} * thread_count(ex), [&](int64_t first, int64_t last) {
+    for_cells(exec, int64_t{8} * thread_count(exec), [&](int64_t first, int64_t last) {
       for (int64_t cell = first; cell < last; ++cell) flop += probes.multiply_adds(kSteps);
     });
-    best = std::max(best, static_cast<double>(flop) / seconds_since(start) / 1e9);
+    return static_cast<double>(flop) / seconds_since(start) / 1e9;
   }
+};
+
+RooflineProbe::RooflineProbe(std::unique_ptr<State> state) : state_(std::move(state)) {}
+RooflineProbe::~RooflineProbe() = default;
+RooflineProbe::RooflineProbe(RooflineProbe&&) noexcept = default;
+
+Result<RooflineProbe> RooflineProbe::open(const Exec& ex,
+                                          std::span<const std::span<const std::byte>> weights) {
+  auto state = std::make_unique<State>();
+  state->exec = ex;
+  state->probes = probes_of(ex);
+  state->cells = cells_of(weights);
+  if (state->cells.size() < kCells) {
+    SPINDRIFT_TRY(state->file, filled_file(ex));
+    const std::span<const std::byte> whole = state->file->bytes();
+    state->cells = cells_of(std::span(&whole, 1));
+  }
+  state->read();  // page tables, and what was not in memory
+  return RooflineProbe(std::move(state));
+}
+
+Roofline RooflineProbe::pass() {
+  const Roofline now{.read_gb_s = state_->read(), .fma_gflop_s = state_->multiply_add()};
+  raise(state_->best, now);
+  return now;
+}
+
+Roofline RooflineProbe::passes(int count) {
+  Roofline best;
+  for (int i = 0; i < count; ++i) raise(best, pass());
   return best;
 }
 
-Result<Roofline> measure_roofline(const Exec& ex) {
-  SPINDRIFT_TRY(const double read, measure_read_gb_s(ex));
-  return Roofline{.read_gb_s = read, .fma_gflop_s = measure_fma_gflop_s(ex)};
-}
+const Roofline& RooflineProbe::best() const { return state_->best; }
 
 }  // namespace spindrift::bench

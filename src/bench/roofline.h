@@ -1,5 +1,9 @@
 #pragma once
 
+#include <cstddef>
+#include <memory>
+#include <span>
+
 #include "core/exec.h"
 #include "core/result.h"
 
@@ -15,14 +19,31 @@ struct Roofline {
   double compute_ms(double flop) const { return flop / (fma_gflop_s * 1e6); }
 };
 
-// Memory of 1 GiB in the page cache, mapped as weights are (read-only, shared, small pages), read
-// once by all threads: the best of `passes`. kLimit when there is no room for it.
-Result<double> measure_read_gb_s(const Exec& ex, int passes = 8);
+// Measures a machine's limits a pass at a time, between the passes of what is compared with them:
+// a busy neighbour, or a pause of one, reaches both alike.
+class RooflineProbe {
+ public:
+  // Reads 1 GiB of `weights`, files of a model as they are mapped; where they are less, 1 GiB of
+  // page cache, mapped read-only and shared. kLimit when there is no room for that.
+  static Result<RooflineProbe> open(const Exec& ex,
+                                    std::span<const std::span<const std::byte>> weights = {});
+  ~RooflineProbe();
+  RooflineProbe(RooflineProbe&&) noexcept;
+  RooflineProbe& operator=(RooflineProbe&&) = delete;
 
-// float32 multiply-adds from registers on all threads: the best of five passes of a few
-// milliseconds. The scalar kernels have no probe of their own: the least vector set stands in.
-double measure_fma_gflop_s(const Exec& ex);
+  // Reads it once with all threads, and multiplies and adds float32 registers for a few
+  // milliseconds. The scalar kernels have no probe of their own: the least vector set stands in.
+  // What this pass found.
+  Roofline pass();
+  // The best of `count` passes.
+  Roofline passes(int count);
+  // The best of all passes so far. The object stays where it is.
+  const Roofline& best() const;
 
-Result<Roofline> measure_roofline(const Exec& ex);
+ private:
+  struct State;
+  explicit RooflineProbe(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
 
 }  // namespace spindrift::bench

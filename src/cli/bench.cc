@@ -43,6 +43,8 @@ struct Flags {
   bool ignore_eos = false, json = false;
 };
 
+constexpr int kProbePasses = 8;  // of the machine's limits, at least
+
 constexpr const char* kPrompts[] = {
     "Write a Python function that merges two sorted lists into one sorted list.",
     "Write a C++ class for a fixed-size ring buffer with push, pop and size, and a test for it.",
@@ -82,9 +84,10 @@ Result<Report> run_roofline(const Flags& flags) {
   for (const int64_t threads : doubling(most)) {
     ThreadPool pool(static_cast<int>(threads));
     const Exec ex{.pool = &pool, .kernels = &kernels::table(isa)};
+    SPINDRIFT_TRY(auto probe, bench::RooflineProbe::open(ex));
     std::vector<double> read, fma;
     for (int pass = 0; pass < flags.repeat.value_or(3); ++pass) {
-      SPINDRIFT_TRY(const Roofline roofline, bench::measure_roofline(ex));
+      const Roofline roofline = probe.passes(kProbePasses);
       read.push_back(roofline.read_gb_s);
       fma.push_back(roofline.fma_gflop_s);
     }
@@ -143,11 +146,13 @@ Result<std::vector<Point>> run_pair(const Flags& flags, const Assembly& assembly
 
 // The modes that time forwards of a loaded model.
 Result<std::vector<Point>> run_forwards(const Flags& flags, const Assembly& assembly,
-                                        const Roofline& roofline) {
+                                        bench::RooflineProbe& probe) {
   const bench::Subject subject{.target = &assembly.target(),
                                .exec = assembly.exec(),
                                .prefill_chunk = flags.machine.prefill_chunk};
-  bench::Schedule schedule{.contexts = flags.contexts, .rows = flags.rows};
+  bench::Schedule schedule{
+      .contexts = flags.contexts, .rows = flags.rows, .between = [&probe] { probe.pass(); }};
+  const Roofline& roofline = probe.best();
   const auto defaults = [](std::vector<int64_t>& values, std::vector<int64_t> otherwise) {
     if (values.empty()) values = std::move(otherwise);
   };
@@ -194,16 +199,17 @@ Result<Report> run_with_model(const Flags& flags) {
                   bench::bench_load(options, flags.repeat.value_or(5), [](std::string_view) {}));
   }
   SPINDRIFT_TRY(const auto assembly, load(options, /*quiet=*/false));
-  SPINDRIFT_TRY(const Roofline roofline, bench::measure_roofline(assembly->exec()));
-  report.machine = facts(machine, assembly->isa(), assembly->exec(), roofline);
-  if (flags.mode == "load") return report;
+  const auto weights = assembly->weight_files();
+  SPINDRIFT_TRY(auto probe, bench::RooflineProbe::open(assembly->exec(), weights));
+  probe.passes(kProbePasses);
   Progress progress(/*quiet=*/false);
   progress.show(fmt::format("bench {}", flags.mode));
   if (flags.mode == "pair") {
     SPINDRIFT_TRY(report.points, run_pair(flags, *assembly, progress));
-  } else {
-    SPINDRIFT_TRY(report.points, run_forwards(flags, *assembly, roofline));
+  } else if (flags.mode != "load") {
+    SPINDRIFT_TRY(report.points, run_forwards(flags, *assembly, probe));
   }
+  report.machine = facts(machine, assembly->isa(), assembly->exec(), probe.best());
   return report;
 }
 

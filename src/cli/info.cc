@@ -24,7 +24,9 @@ struct Flags {
 Result<double> measured(const Machine& machine) {
   SPINDRIFT_TRY(const kernels::Isa isa, kernels::default_isa());
   ThreadPool pool(machine.threads);
-  return bench::measure_read_gb_s({.pool = &pool, .kernels = &kernels::table(isa)});
+  SPINDRIFT_TRY(auto probe,
+                bench::RooflineProbe::open({.pool = &pool, .kernels = &kernels::table(isa)}));
+  return probe.passes(8).read_gb_s;
 }
 
 int run(const Flags& flags) {

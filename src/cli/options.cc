@@ -37,6 +37,9 @@ void add_load_flags(CLI::App& app, MachineFlags& flags) {
       ->capture_default_str()
       ->group("Machine");
   app.add_flag("--lock", flags.lock, "Keep the weights in memory (mlock)")->group("Machine");
+  app.add_flag("--large-pages", flags.large_pages,
+               "Copy the weights into large pages: memory of their size, not shared")
+      ->group("Machine");
   app.add_flag("--rope-derived", flags.rope_derived,
                "Use YaRN's derived multiplier instead of the config's attention_factor")
       ->group("Model");
@@ -173,6 +176,7 @@ AssembleOptions assemble_options(const ModelFlags& model, const MachineFlags& ma
   out.kv_dtype = machine.kv_dtype == "bf16" ? DType::kBf16 : DType::kF32;
   out.rope_derived = machine.rope_derived;
   out.lock = machine.lock;
+  out.large_pages = machine.large_pages;
   out.context = machine.context;
   return out;
 }

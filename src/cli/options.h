@@ -32,6 +32,7 @@ struct MachineFlags {
   int64_t context = 0;
   int64_t memory_limit = 0;
   bool lock = false;
+  bool large_pages = false;
   bool rope_derived = false;
 };
 // All of them, or what a command uses: how a model is loaded, how a prompt is read.

@@ -11,7 +11,8 @@
 namespace spindrift {
 
 // A regular file mapped read-only and shared with every process that maps it. Bytes come in from
-// disk when they are first touched. The file must not be shortened while it is mapped: reading past
+// disk when they are first touched, in large pages where system and file system have them for
+// files. The file must not be shortened while it is mapped: reading past
 // its new end kills the process, on any system.
 class MappedFile {
  public:
@@ -24,14 +25,13 @@ class MappedFile {
   std::span<const std::byte> bytes() const { return {data_, size_}; }
   const std::filesystem::path& path() const { return path_; }
 
-  // Advice to the system about part of bytes(); best effort, it changes no content.
-  enum class Advice : uint8_t { kNormal, kSequential, kRandom, kWillNeed, kDontNeed };
-  void advise(Advice advice, std::span<const std::byte> range) const;
-  void advise(Advice advice) const { advise(advice, bytes()); }
-
   // Keeps the whole file in memory until it is unmapped; kLimit when the process may not lock that
   // much.
   Status lock() const;
+
+  // Replaces the map by a private copy in large pages, at the same addresses; kLimit when there is
+  // not enough memory for it. Reads of bytes() at the same time see the same content.
+  Status copy_to_large_pages() const;
 
  private:
   MappedFile(std::filesystem::path path, const std::byte* data, size_t size)

@@ -21,6 +21,12 @@ class Memory(Case):
         large = self.generate(*PAIR, "-p", QUESTION, "-n", 4)["stats"]["peak_rss_bytes"]
         self.assertLess(abs(large - small), 8 * MIB)
 
+    def test_weights_in_large_pages_make_the_same_tokens(self):
+        plain = self.generate(*PAIR, "-p", QUESTION, "-n", 24, "--ignore-eos")
+        large = self.generate(*PAIR, "-p", QUESTION, "-n", 24, "--ignore-eos", "--large-pages")
+        self.assertEqual(large["token_ids"], plain["token_ids"])
+        self.assertEqual(large["ledger_digest"], plain["ledger_digest"])
+
     def test_a_context_above_the_models_is_a_warning(self):
         result = self.ok("generate", "-m", TARGET, "-p", QUESTION, "-n", 1, "--ctx", 9000)
         self.assertIn("--ctx 9000 is above the limit", result.err)

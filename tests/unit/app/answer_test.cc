@@ -37,6 +37,7 @@ class Texts final : public Assembly {
   std::string_view isa() const override { return {}; }
   const std::vector<std::string>& warnings() const override { return warnings_; }
   double load_seconds() const override { return 0; }
+  std::vector<std::span<const std::byte>> weight_files() const override { return {}; }
 
  private:
   std::string name_;

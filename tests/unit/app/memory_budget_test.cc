@@ -23,5 +23,13 @@ TEST(MemoryBudget, AWarningSaysHowMuchComesFromDisk) {
                              testing::HasSubstr("25 %")));
 }
 
+TEST(MemoryBudget, CopiesMustFit) {
+  EXPECT_TRUE(room_for_copies("m", 4 * kGib, 4 * kGib).ok());
+  const Status refused = room_for_copies("m", 20 * kGib, 15 * kGib);
+  EXPECT_EQ(refused.error().code, ErrorCode::kLimit);
+  EXPECT_THAT(refused.error().message,
+              testing::AllOf(testing::HasSubstr("20.0 GiB"), testing::HasSubstr("15.0 GiB")));
+}
+
 }  // namespace
 }  // namespace spindrift

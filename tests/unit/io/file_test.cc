@@ -58,17 +58,29 @@ TEST(MappedFile, ShowsTheFilesBytes) {
   const auto file = MappedFile::open(dir.write("f", content)).value();
   ASSERT_EQ(file->bytes().size(), content.size());
   EXPECT_EQ(std::memcmp(file->bytes().data(), content.data(), content.size()), 0);
-  for (const auto advice :
-       {MappedFile::Advice::kWillNeed, MappedFile::Advice::kRandom, MappedFile::Advice::kDontNeed})
-    file->advise(advice, file->bytes().subspan(5000, 17));
-  EXPECT_EQ(std::memcmp(file->bytes().data(), content.data(), content.size()), 0);
+}
+
+TEST(MappedFile, ACopyInLargePagesHasTheSameBytesAtTheSameAddresses) {
+  const TempDir dir;
+  for (const size_t size : {size_t{1}, size_t{4096}, size_t{5'000'001}, size_t{70} << 20}) {
+    std::string content(size, 'q');
+    for (size_t i = 0; i < size; i += 997) content[i] = static_cast<char>(i);
+    const std::filesystem::path path = dir.write("f", content);
+    const auto file = MappedFile::open(path).value();
+    const std::byte* const before = file->bytes().data();
+    ASSERT_TRUE(file->copy_to_large_pages().ok());
+    EXPECT_EQ(file->bytes().data(), before);
+    // A file that is cut short no longer matters: nothing is read from it.
+    std::filesystem::resize_file(path, 0);
+    EXPECT_EQ(std::memcmp(file->bytes().data(), content.data(), size), 0) << size;
+  }
 }
 
 TEST(MappedFile, MapsAnEmptyFile) {
   const TempDir dir;
   const auto file = MappedFile::open(dir.write("f", "")).value();
   EXPECT_TRUE(file->bytes().empty());
-  file->advise(MappedFile::Advice::kWillNeed);
+  EXPECT_TRUE(file->copy_to_large_pages().ok());
   EXPECT_TRUE(file->lock().ok());
 }
 

@@ -22,7 +22,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::ordered_json;
 
-constexpr int kVersion = 1;
+constexpr int kVersion = 2;
 constexpr size_t kMostBytes = size_t{1} << 20;
 constexpr int64_t kEnough = 2;  // measurements of a plain round, without which nothing is kept
 
@@ -71,11 +71,10 @@ Json to_json(const CostCurve& curve) {
   return out;
 }
 
-void restore(const Json& file, const char* name, CostCurve& curve) {
-  const auto at = file.find(name);
-  if (at == file.end() || !at->is_array()) return;
+void restore(const Json& list, CostCurve& curve) {
+  if (!list.is_array()) return;
   std::vector<CostCurve::Sample> samples;
-  for (const Json& s : *at) {
+  for (const Json& s : list) {
     const bool sound = s.is_array() && s.size() == 3 && s[0].is_number_integer() &&
                        s[1].is_number() && s[2].is_number_integer();
     if (!sound) continue;
@@ -84,6 +83,23 @@ void restore(const Json& file, const char* name, CostCurve& curve) {
     samples.push_back({static_cast<int>(size), s[1].get<double>(), s[2].get<int64_t>()});
   }
   curve.restore(samples);
+}
+
+void restore(const Json& file, const char* name, CostCurve& curve) {
+  const auto at = file.find(name);
+  if (at != file.end()) restore(*at, curve);
+}
+
+Json to_json(const PassCosts& costs) {
+  Json out = Json::array();
+  for (const CostCurve& curve : costs.groups()) out.push_back(to_json(curve));
+  return out;
+}
+
+void restore(const Json& file, const char* name, PassCosts& costs) {
+  const auto at = file.find(name);
+  if (at == file.end() || !at->is_array() || at->size() != costs.groups().size()) return;
+  for (size_t i = 0; i < at->size(); ++i) restore((*at)[i], costs.groups()[i]);
 }
 
 }  // namespace
@@ -115,6 +131,10 @@ RoundCosts CostCache::load() const {
   restore(file, "verify", costs.verify);
   restore(file, "chain", costs.chain);
   restore(file, "tree", costs.tree);
+  restore(file, "intake", costs.intake);
+  const auto credit = file.find("credit");
+  if (credit != file.end() && credit->is_number())
+    costs.credit = std::clamp(credit->get<double>(), 0.0, RoundCosts::kMostCredit);
   return costs;
 }
 
@@ -124,7 +144,9 @@ void CostCache::save(const RoundCosts& costs) const {
                      {"key", key_},
                      {"verify", to_json(costs.verify)},
                      {"chain", to_json(costs.chain)},
-                     {"tree", to_json(costs.tree)}};
+                     {"tree", to_json(costs.tree)},
+                     {"intake", to_json(costs.intake)},
+                     {"credit", costs.credit}};
   std::error_code error;
   fs::create_directories(file_.parent_path(), error);
   const fs::path beside = fmt::format("{}.{}", file_.string(), getpid());

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "drafters/drafter.h"
+#include "engine/draft_width.h"
 #include "engine/stats.h"
-#include "engine/width_policy.h"
 
 namespace spindrift {
 

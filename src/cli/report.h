@@ -7,9 +7,9 @@
 
 #include "app/assemble.h"
 #include "core/types.h"
+#include "engine/draft_width.h"
 #include "engine/request.h"
 #include "engine/stats.h"
-#include "engine/width_policy.h"
 
 namespace spindrift::cli {
 

@@ -32,8 +32,7 @@ bool is_prefix_of_rows(std::span<const RowIndex> path) {
 }  // namespace
 
 Engine::Active::Active(RequestId id, Request request, const TargetModel& target,
-                       const Drafter* drafter, PrefixCache* prefixes, Position context,
-                       DraftExperience& experience)
+                       const Drafter* drafter, PrefixCache* prefixes, Position context)
     : id_(id),
       request_(std::move(request)),
       conversation_(std::move(request_.conversation)),
@@ -43,8 +42,7 @@ Engine::Active::Active(RequestId id, Request request, const TargetModel& target,
       history_(request_.prompt),
       stop_(request_.stop, room(request_, context), std::move(request_.text)),
       drafting_(wants_draft(request_.draft, drafter)),
-      width_(make_width_policy(request_.draft, drafting_ ? limits_of(*drafter) : DraftLimits{},
-                               experience)) {
+      drafts_(request_.draft, drafting_ ? limits_of(*drafter) : DraftLimits{}) {
   if (conversation_ == nullptr || prefixes != nullptr)
     conversation_ = std::make_unique<Conversation>(target, drafter);
   stats_.prompt_tokens = prompt_size_;
@@ -59,6 +57,7 @@ void Engine::Active::start(Workspace& ws, const Exec& ex) {
   if (!started()) started_ = Clock::now();
   conversation_->reuse(history_, drafting_);
   lease_.begin(*conversation_, history_, drafting_, ws, ex);
+  drafted_at_ = committed();
   count_reused(0);
 }
 
@@ -85,16 +84,19 @@ void Engine::Active::drop() {
   ++stats_.replays;
 }
 
-DraftCall Engine::Active::plan_draft(int drafter_nodes, Position context, int other_requests) {
+DraftSeat Engine::Active::seat(int drafter_nodes, Position context) {
+  const Position room_left = context - std::ssize(history_) - 1;
+  return {.history = &drafts_,
+          .room = static_cast<int>(std::clamp<Position>(room_left, 0, drafter_nodes)),
+          .tokens_left = tokens_left(),
+          .waiting = committed() - drafted_at_,
+          .choice = {}};
+}
+
+DraftCall Engine::Active::plan_draft(const WidthChoice& choice) {
   tree_.clear();
   draft_s_ = 0;
-  const Position room_left = context - std::ssize(history_) - 1;
-  const WidthQuery query{
-      .position = committed(),
-      .max_nodes = static_cast<int>(std::clamp<Position>(room_left, 0, drafter_nodes)),
-      .tokens_left = tokens_left(),
-      .other_requests = other_requests};
-  const WidthChoice choice = width_->choose(query);
+  if (choice.nodes > 0) drafted_at_ = committed();
   why_ = choice.why;
   expected_ = choice.expected;
   return {.state = conversation_->draft(),
@@ -128,9 +130,9 @@ SeqRows Engine::Active::rows(int64_t prefill_rows) {
           count == unseen() ? LogitRows::kLast : LogitRows::kNone};
 }
 
-std::optional<FinishReason> Engine::Active::absorb(ConstRows logits, const ForwardCost& cost,
+std::optional<FinishReason> Engine::Active::absorb(ConstRows logits, double forward_s,
                                                    SamplerScratch& scratch) {
-  cost_ = cost;
+  forward_s_ = forward_s;
   accepted_ = accepted_first_ = emitted_ = 0;
   if (!in_round_) {
     path_.resize(row_tokens_.size());
@@ -196,7 +198,7 @@ void Engine::Active::show_text(std::string_view piece, bool drafted) {
 }
 
 void Engine::Active::commit(std::span<const ConstRows> taps, const Drafter* drafter, Workspace& ws,
-                            const Exec& ex, std::vector<float>& gather) {
+                            const Exec& ex, std::vector<float>& gather, DraftPlanner& planner) {
   path_ids_.clear();
   for (const RowIndex row : path_) path_ids_.push_back(row_tokens_[static_cast<size_t>(row)]);
   const Position first = committed();
@@ -207,7 +209,7 @@ void Engine::Active::commit(std::span<const ConstRows> taps, const Drafter* draf
     observe(first, taps, *drafter, ws, ex, gather);
     draft_s_ += seconds(start, Clock::now());
   }
-  if (in_round_) record_round();
+  if (in_round_) record_round(planner);
   if (generated() == 0 && listener() != nullptr) listener()->on_prefill(committed(), prompt_size_);
 }
 
@@ -232,7 +234,7 @@ void Engine::Active::observe(Position first, std::span<const ConstRows> taps,
   drafter.observe(*conversation_->draft(), {.first = first, .tokens = ids, .taps = shown_}, ws, ex);
 }
 
-void Engine::Active::record_round() {
+void Engine::Active::record_round(DraftPlanner& planner) {
   DraftStats& d = stats_.draft;
   const auto drafted = static_cast<int>(tree_.tokens.size());
   const RoundRecord record{.round = d.rounds + d.plain_rounds,
@@ -243,23 +245,22 @@ void Engine::Active::record_round() {
                            .accepted = accepted_,
                            .emitted = emitted_,
                            .draft_s = draft_s_,
-                           .verify_s = cost_.seconds,
+                           .verify_s = forward_s_,
                            .why = why_,
                            .expected = expected_};
   const int depth = draft_depth(tree_.parents);
-  width_->record({.rows = cost_.decode_rows,
-                  .drafted = drafted,
-                  .depth = depth,
-                  .accepted = accepted_,
-                  .accepted_first = accepted_first_,
-                  .draft_s = draft_s_,
-                  .verify_s = cost_.seconds});
+  if (drafted > 0) {
+    planner.record(drafts_, {.nodes = drafted,
+                             .depth = depth,
+                             .accepted = accepted_,
+                             .accepted_first = accepted_first_});
+  }
   ++(drafted > 0 ? d.rounds : d.plain_rounds);
   d.draft_s += draft_s_;
   if (drafted > 0) {
     const int kept = std::min(accepted_, emitted_);
     const auto levels = static_cast<size_t>(depth);
-    d.verify_s += cost_.seconds;
+    d.verify_s += forward_s_;
     d.drafted += drafted;
     d.accepted += kept;
     if (levels > d.drafted_to_depth.size()) {
@@ -281,7 +282,7 @@ Outcome Engine::Active::outcome(FinishReason reason, std::optional<Error> error)
     stats_.decode_s = seconds(*first_token_, now);
   else if (started_)
     stats_.prefill_s = seconds(*started_, now);
-  stats_.draft.decision = width_->decision();
+  stats_.draft.decision = drafts_.decision();
   return {.id = id_,
           .tokens = {history_.begin() + prompt_size_, history_.end()},
           .text = std::move(text_),

@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "core/rows.h"
+#include "engine/draft_history.h"
+#include "engine/draft_planner.h"
 #include "engine/engine.h"
 #include "engine/ledger.h"
 #include "engine/prefix_lease.h"
@@ -15,18 +17,12 @@
 
 namespace spindrift {
 
-// What a forward took, and its rows when none of them belonged to a prompt, else 0.
-struct ForwardCost {
-  double seconds = 0;
-  int decode_rows = 0;
-};
-
 // One request inside the engine: its ids so far, its caches, and what it does in the current step.
 class Engine::Active {
  public:
   // `prefixes` may be null: then the conversation comes from the request and goes to the outcome.
   Active(RequestId id, Request request, const TargetModel& target, const Drafter* drafter,
-         PrefixCache* prefixes, Position context, DraftExperience& experience);
+         PrefixCache* prefixes, Position context);
 
   RequestId id() const { return id_; }
   bool cancelled() const;
@@ -60,20 +56,21 @@ class Engine::Active {
   // Drops the caches of a started request; start() again continues.
   void drop();
 
-  // Chooses this round's draft width. The call's tree is cleared; 0 nodes = a plain round.
-  DraftCall plan_draft(int drafter_nodes, Position context, int other_requests);
+  // What this round may draft; for the planner.
+  DraftSeat seat(int drafter_nodes, Position context);
+  // Takes what was planned. The call's tree is cleared; 0 nodes = a plain round.
+  DraftCall plan_draft(const WidthChoice& choice);
   void add_draft_seconds(double seconds) { draft_s_ += seconds; }
   // Lays out the rows of this step: the bonus token with its draft, or the next `prefill_rows` ids.
   SeqRows rows(int64_t prefill_rows);
 
   // Takes this request's logit rows of the forward: draws tokens, applies the stop rule, reports.
   // Returns the reason when the request ends; error() tells more for kError.
-  std::optional<FinishReason> absorb(ConstRows logits, const ForwardCost& cost,
-                                     SamplerScratch& scratch);
+  std::optional<FinishReason> absorb(ConstRows logits, double forward_s, SamplerScratch& scratch);
   // Commits the kept rows, shows them to the drafter (taps: this request's rows), and reports the
   // round.
   void commit(std::span<const ConstRows> taps, const Drafter* drafter, Workspace& ws,
-              const Exec& ex, std::vector<float>& gather);
+              const Exec& ex, std::vector<float>& gather, DraftPlanner& planner);
   std::optional<Error>& error() { return error_; }
   RequestListener* listener() const { return request_.listener; }
   Outcome outcome(FinishReason reason, std::optional<Error> error);
@@ -88,7 +85,7 @@ class Engine::Active {
   void count_reused(Position before);
   void observe(Position first, std::span<const ConstRows> taps, const Drafter& drafter,
                Workspace& ws, const Exec& ex, std::vector<float>& gather);
-  void record_round();
+  void record_round(DraftPlanner& planner);
 
   RequestId id_;
   Request request_;
@@ -100,7 +97,8 @@ class Engine::Active {
   StopRule stop_;
   bool drafting_;
   bool cancelled_ = false;
-  std::unique_ptr<WidthPolicy> width_;
+  DraftHistory drafts_;
+  Position drafted_at_ = 0;  // rows before it were taken in by a draft, or by an earlier request's
   Ledger ledger_;
   std::string text_, piece_;
   GenerationStats stats_;
@@ -112,7 +110,7 @@ class Engine::Active {
   std::string_view why_;
   double expected_ = 0;
   double draft_s_ = 0;
-  ForwardCost cost_;
+  double forward_s_ = 0;
   std::vector<TokenId> row_tokens_;
   std::vector<RowIndex> row_parents_;
   std::vector<RowIndex> path_;  // rows to commit

@@ -59,17 +59,25 @@ class KeepOutcome final : public RequestListener {
   std::optional<Outcome> outcome_;
 };
 
+DraftLimits limits_of(const Drafter* drafter) {
+  if (drafter == nullptr) return {};
+  return {.nodes = drafter->max_nodes(), .depth = drafter->max_depth()};
+}
+
 }  // namespace
 
 Engine::Engine(const TargetModel& target, const Drafter* drafter, const Exec& ex,
                EngineOptions options)
-    : target_(target), drafter_(drafter), ex_(ex), options_(options) {
+    : target_(target),
+      drafter_(drafter),
+      ex_(ex),
+      options_(options),
+      planner_(limits_of(drafter), options.costs, options.max_draft_rows) {
   const Position model = target.info().max_context;
   context_ = options.context > 0 ? std::min(options.context, model) : model;
   SPINDRIFT_CHECK(options.prefill_chunk > 0 && options.max_running > 0 &&
                       options.max_draft_rows >= 0 && options.prefix_cache >= 0,
                   "engine options");
-  experience_.costs = options.costs;
   blank_ = target.open();
   if (options.prefix_cache > 0) prefixes_ = std::make_unique<PrefixCache>(options.prefix_cache);
 }
@@ -106,7 +114,7 @@ Result<RequestId> Engine::submit(Request request) {
 RequestId Engine::add(Request checked) {
   const RequestId id = next_id_++;
   waiting_.push_back(std::make_unique<Active>(id, std::move(checked), target_, drafter_,
-                                              prefixes_.get(), context_, experience_));
+                                              prefixes_.get(), context_));
   return id;
 }
 
@@ -268,31 +276,43 @@ bool Engine::step() {
 }
 
 void Engine::choose_drafts() {
+  decoding_.clear();
+  seats_.clear();
   draft_calls_.clear();
   drafting_.clear();
-  int64_t nodes = 0;
-  const auto decoding = std::count_if(running_.begin(), running_.end(),
-                                      [](const ActivePtr& active) { return active->decoding(); });
+  round_ = {};
   for (const ActivePtr& active : running_) {
     if (!active->decoding()) continue;
-    const DraftCall call = active->plan_draft(drafter_ == nullptr ? 0 : drafter_->max_nodes(),
-                                              context_, static_cast<int>(decoding) - 1);
+    decoding_.push_back(active.get());
+    seats_.push_back(active->seat(drafter_ == nullptr ? 0 : drafter_->max_nodes(), context_));
+  }
+  planner_.choose(seats_);
+  int64_t nodes = 0;
+  int trees = 0;
+  for (size_t i = 0; i < seats_.size(); ++i) {
+    const DraftCall call = decoding_[i]->plan_draft(seats_[i].choice);
     if (call.max_nodes == 0) continue;
     nodes += call.max_nodes;
+    trees += call.max_nodes > call.max_depth ? 1 : 0;
+    round_.waiting += seats_[i].waiting;
     draft_calls_.push_back(call);
-    drafting_.push_back(active.get());
+    drafting_.push_back(decoding_[i]);
   }
   if (draft_calls_.empty()) return;
   if (nodes > options_.max_draft_rows) bound_drafts();
   const auto start = Clock::now();
   drafter_->propose(draft_calls_, draft_ws_, ex_);
-  const double seconds = seconds_since(start);
+  round_.draft_s = seconds_since(start);
+  round_.calls = static_cast<int>(draft_calls_.size());
+  round_.tree = trees == round_.calls;
+  round_.mixed = trees > 0 && !round_.tree;
   for (size_t i = 0; i < draft_calls_.size(); ++i) {
+    round_.nodes += draft_calls_[i].max_nodes;
     const DraftTree& tree = *draft_calls_[i].out;
     SPINDRIFT_CHECK(tree.tokens.size() == tree.parents.size() &&
                         std::ssize(tree.tokens) <= draft_calls_[i].max_nodes,
                     "a draft holds at most the nodes asked for, each with a parent");
-    drafting_[i]->add_draft_seconds(seconds);
+    drafting_[i]->add_draft_seconds(round_.draft_s);
   }
 }
 
@@ -347,9 +367,10 @@ void Engine::forward() {
   const double seconds = seconds_since(start);
   const int64_t read_before = counted_.prefill_rows;
   count_forward(seconds);
-  ForwardCost cost{.seconds = seconds};
+  round_.verify_s = seconds;
   if (counted_.prefill_rows == read_before)
-    for (const SeqRows& rows : batch_) cost.decode_rows += static_cast<int>(rows.tokens.size());
+    for (const SeqRows& rows : batch_) round_.rows += static_cast<int>(rows.tokens.size());
+  if (drafter_ != nullptr) planner_.record(round_);
 
   int64_t row = 0;
   int64_t logit_row = 0;
@@ -359,10 +380,11 @@ void Engine::forward() {
     const int64_t logit_rows = batch_[i].logits == LogitRows::kAll    ? rows
                                : batch_[i].logits == LogitRows::kLast ? 1
                                                                       : 0;
-    const auto reason = active->absorb(result.logits.slice(logit_row, logit_rows), cost, scratch_);
+    const auto reason =
+        active->absorb(result.logits.slice(logit_row, logit_rows), seconds, scratch_);
     taps_.clear();
     for (const ConstRows& tap : result.taps) taps_.push_back(tap.slice(row, rows));
-    active->commit(taps_, drafter_, draft_ws_, ex_, gathered_);
+    active->commit(taps_, drafter_, draft_ws_, ex_, gathered_, planner_);
     row += rows;
     logit_row += logit_rows;
     if (reason) finish(active, *reason, std::move(active->error()));

@@ -9,6 +9,7 @@
 #include "core/exec.h"
 #include "core/result.h"
 #include "drafters/drafter.h"
+#include "engine/draft_planner.h"
 #include "engine/prefill_share.h"
 #include "engine/prefix_cache.h"
 #include "engine/request.h"
@@ -72,7 +73,7 @@ class Engine {
   Position context() const { return context_; }
   const EngineOptions& options() const { return options_; }
   // What drafting has cost so far, to be kept for the next engine.
-  const RoundCosts& costs() const { return experience_.costs; }
+  const RoundCosts& costs() const { return planner_.costs(); }
 
   // Submits and steps until this request ends. For an engine with one request: the command line.
   Result<Outcome> run(Request request);
@@ -100,6 +101,7 @@ class Engine {
   Exec ex_;
   EngineOptions options_;
   Position context_;
+  DraftPlanner planner_;
   Workspace target_ws_,
       draft_ws_;  // apart: a draft pass may run while taps of the last forward are held
   RequestId next_id_ = 1;
@@ -111,8 +113,11 @@ class Engine {
   EngineSnapshot counted_;                 // of it, what only ever grows
 
   // Of the current step; members so that a step allocates nothing.
+  std::vector<Active*> decoding_;
+  std::vector<DraftSeat> seats_;  // of decoding_
   std::vector<DraftCall> draft_calls_;
   std::vector<Active*> drafting_;
+  RoundCost round_;
   std::vector<PromptRows> prompts_;
   std::vector<bool> followers_;
   std::vector<size_t> stepped_;  // of running_, those with a part in batch_
@@ -120,7 +125,6 @@ class Engine {
   std::vector<ConstRows> taps_;
   std::vector<float> gathered_;
   SamplerScratch scratch_;
-  DraftExperience experience_;
 };
 
 }  // namespace spindrift

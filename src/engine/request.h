@@ -13,10 +13,10 @@
 #include "core/result.h"
 #include "core/types.h"
 #include "engine/conversation.h"
+#include "engine/draft_width.h"
 #include "engine/sampler.h"
 #include "engine/stats.h"
 #include "engine/stop_rule.h"
-#include "engine/width_policy.h"
 
 namespace spindrift {
 

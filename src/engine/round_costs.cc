@@ -1,6 +1,7 @@
 #include "engine/round_costs.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstdlib>
 
@@ -27,12 +28,13 @@ int64_t CostCurve::count(int size) const {
   return 0;
 }
 
-int64_t CostCurve::count_near(int size) const {
-  const Sample* nearest = nullptr;
-  for (const Sample& sample : samples_)
-    if (nearest == nullptr || std::abs(sample.size - size) < std::abs(nearest->size - size))
-      nearest = &sample;
-  return nearest == nullptr ? 0 : nearest->count;
+double CostCurve::evidence(int size) const {
+  double sum = 0;
+  for (const Sample& sample : samples_) {
+    const double off = 2.0 * std::abs(sample.size - size) / size;
+    sum += static_cast<double>(sample.count) * std::max(0.0, 1 - off);
+  }
+  return sum;
 }
 
 void CostCurve::add(int size, double seconds) {
@@ -78,6 +80,27 @@ void CostCurve::restore(std::span<const Sample> samples) {
                        sample.count > 0;
     if (sound) samples_.push_back(sample);
   }
+}
+
+size_t PassCosts::group(int calls) {
+  const auto others = static_cast<unsigned>(std::max(calls, 1) - 1);
+  return std::min<size_t>(static_cast<size_t>(std::bit_width(others)), kGroups - 1);
+}
+
+const CostCurve* PassCosts::nearest(int calls) const {
+  const size_t own = group(calls);
+  for (size_t g = own + 1; g-- > 0;)
+    if (groups_[g].any()) return &groups_[g];
+  for (size_t g = own + 1; g < kGroups; ++g)
+    if (groups_[g].any()) return &groups_[g];
+  return nullptr;
+}
+
+int64_t PassCosts::measured() const {
+  int64_t count = 0;
+  for (const CostCurve& curve : groups_)
+    for (const CostCurve::Sample& sample : curve.samples()) count += sample.count;
+  return count;
 }
 
 }  // namespace spindrift

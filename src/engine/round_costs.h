@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -21,8 +23,9 @@ class CostCurve {
   bool any() const { return !samples_.empty(); }
   // Measurements of this very size.
   int64_t count(int size) const;
-  // Of the nearest size that was measured; 0 = there is none.
-  int64_t count_near(int size) const;
+  // Measurements that at(size) rests on: those of other sizes count for less, those half as far off
+  // as the size itself for nothing.
+  double evidence(int size) const;
   void add(int size, double seconds);
   // any() must hold.
   double at(int size) const;
@@ -36,11 +39,37 @@ class CostCurve {
   std::vector<Sample> samples_;
 };
 
+// Drafting passes, by the draft tokens of all requests in them; apart for 1, 2, up to 4, up to 8
+// requests and so on, because many short drafts cost another time than one long draft.
+class PassCosts {
+ public:
+  static constexpr size_t kGroups = 8;
+
+  CostCurve& of(int calls) { return groups_[group(calls)]; }
+  // Of that number of requests, or of the nearest one that was measured; null = none was.
+  const CostCurve* nearest(int calls) const;
+  bool any() const { return nearest(1) != nullptr; }
+  // All measurements.
+  int64_t measured() const;
+  std::array<CostCurve, kGroups>& groups() { return groups_; }
+  const std::array<CostCurve, kGroups>& groups() const { return groups_; }
+
+ private:
+  static size_t group(int calls);
+
+  std::array<CostCurve, kGroups> groups_;
+};
+
 // What drafting rounds cost on one machine with one pair of models.
 struct RoundCosts {
   CostCurve verify;  // target forwards, by rows
-  CostCurve chain;   // drafts that are one path, by tokens
-  CostCurve tree;    // other drafts, by tokens
+  PassCosts chain;   // drafts that are one path
+  PassCosts tree;    // other drafts
+  CostCurve intake;  // what rows that waited for a pass add to it, by rows
+  // What drafting has won over plain rounds and may lose again where it does not seem to pay, in
+  // plain rounds.
+  static constexpr double kFirstCredit = 1.5, kMostCredit = 6;
+  double credit = kFirstCredit;
 };
 
 }  // namespace spindrift

@@ -10,9 +10,9 @@
 
 #include "app/generation_defaults.h"
 #include "core/types.h"
+#include "engine/draft_width.h"
 #include "engine/sampler.h"
 #include "engine/stop_rule.h"
-#include "engine/width_policy.h"
 #include "server/api_error.h"
 #include "tokenizer/tokenizer.h"
 

@@ -36,7 +36,7 @@ class Result:
 def environment(**changes):
     """The caller's environment without settings of its own that would change what the program does."""
     env = {k: v for k, v in os.environ.items() if k not in ("SPINDRIFT_ISA", "NO_COLOR", "HF_HOME", "HF_HUB_CACHE")}
-    env["HF_HUB_CACHE"] = env["XDG_CACHE_HOME"] = "/nonexistent"
+    env["HF_HUB_CACHE"] = env["XDG_CACHE_HOME"] = "/dev/null/none"
     env.update({k: str(v) for k, v in changes.items()})
     return env
 

@@ -33,7 +33,7 @@ class Chat(ServerCase):
 
     def test_a_stream_says_the_same_as_the_whole(self):
         body = {"messages": user(QUESTION), "max_tokens": 50, "temperature": 0.7, "n": 2, "return_token_ids": True,
-                "return_ledger": True, "logprobs": True, "top_logprobs": 2}
+                "return_ledger": True, "logprobs": True, "top_logprobs": 2, "draft_tokens": 3}
         whole = self.server.json("POST", "/v1/chat/completions", body)
         chunks = self.server.stream("/v1/chat/completions", {**body, "stream_options": {"include_usage": True}})
         self.assertEqual(chunks[-1]["choices"], [])

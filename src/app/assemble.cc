@@ -42,7 +42,9 @@ class Parts final : public Assembly {
   const ChatTemplate* chat_template() const override { return text_.chat_template.get(); }
   const SpecialTokens& special_tokens() const override { return text_.special_tokens; }
   const GenerationDefaults& defaults() const override { return text_.defaults; }
-  Exec exec() const override { return {.pool = pool_.get(), .kernels = kernels_}; }
+  Exec exec() const override {
+    return {.pool = pool_.get(), .kernels = kernels_, .draft_kernels = draft_kernels_};
+  }
   std::string_view isa() const override { return kernels_->name; }
   const std::vector<std::string>& warnings() const override { return warnings_; }
   double load_seconds() const override { return load_seconds_; }
@@ -62,6 +64,7 @@ class Parts final : public Assembly {
 
   std::string model_name_, draft_model_name_;
   const kernels::Table* kernels_ = nullptr;
+  const kernels::Table* draft_kernels_ = nullptr;
   std::unique_ptr<ThreadPool> pool_;
   TextParts text_;
   LoadedTarget target_;
@@ -74,6 +77,7 @@ Status Parts::choose_kernels(const std::string& isa) {
   SPINDRIFT_TRY(const kernels::Isa chosen,
                 isa.empty() ? kernels::default_isa() : kernels::parse_isa(isa));
   kernels_ = &kernels::table(chosen);
+  if (isa.empty()) draft_kernels_ = kernels::drafting_table(*kernels_);
   return ok_status();
 }
 

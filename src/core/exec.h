@@ -14,7 +14,16 @@ struct Table;
 struct Exec {
   ThreadPool* pool = nullptr;
   const kernels::Table* kernels = nullptr;
+  // For drafters, whose results are guesses: kernels that may round otherwise. Null = `kernels`.
+  const kernels::Table* draft_kernels = nullptr;
   Meter* meter = nullptr;
+
+  // The same, for a drafter's own layers.
+  Exec drafting() const {
+    Exec out = *this;
+    if (draft_kernels != nullptr) out.kernels = draft_kernels;
+    return out;
+  }
 };
 
 }  // namespace spindrift

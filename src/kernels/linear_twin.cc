@@ -35,7 +35,30 @@ void linear(int64_t in, InRows x, OutRows y, Columns columns, const Epilogue& ep
   }
 }
 
+// A value without what lies below the normal numbers.
+float flushed(float value) { return std::fpclassify(value) == FP_SUBNORMAL ? 0.0F * value : value; }
+
 }  // namespace
+
+void linear_bf16_tiles(const DenseMatrix& w, InRows x, OutRows y, Columns columns,
+                       const Epilogue& epilogue) {
+  for (size_t r = 0; r < x.size(); ++r) {
+    for (int64_t o = columns.first; o < columns.last; ++o) {
+      float total = 0;
+      for (int64_t k = 0; k < w.in; k += 32) {
+        float sums[2] = {0, 0};
+        for (int64_t i = 0; i < 32; ++i) {
+          const float in = flushed(bf16_to_float(bf16_from_float(flushed(x[r][k + i]))));
+          const auto bits = load<uint16_t>(w.bytes.data() + (o * w.in + k + i) * 2);
+          sums[i % 2] = flushed(std::fma(flushed(bf16_to_float(bits)), in, sums[i % 2]));
+        }
+        total = flushed(total + flushed(sums[0] + sums[1]));
+      }
+      const float value = total * epilogue.scale;
+      y[r][o] = epilogue.bias.empty() ? value : value + epilogue.bias[static_cast<size_t>(o)];
+    }
+  }
+}
 
 void linear_f32(const DenseMatrix& w, InRows x, OutRows y, Columns columns,
                 const Epilogue& epilogue) {

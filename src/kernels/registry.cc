@@ -8,6 +8,7 @@
 #include <string>
 
 #include "core/check.h"
+#include "kernels/linear_tiles.h"
 #include "kernels/simd.h"
 #include "kernels/twins.h"
 
@@ -72,6 +73,29 @@ std::vector<Table> make_tables() {
   return tables;
 }
 
+// Fewer rows cost no more without the matrix unit; smaller weights stay in caches, where what it
+// takes to bring inputs into its order counts.
+constexpr size_t kTileRows = 4;
+constexpr int64_t kTileWeights = int64_t{2} << 20;
+
+// linear_bf16 of drafting_table(): whole tiles on the matrix unit, columns that are left as ever.
+void draft_linear_bf16(const DenseMatrix& w, InRows x, OutRows y, Columns columns,
+                       const Epilogue& epilogue) {
+  const LinearDenseFn exact = table(Isa::kAvx512).linear_bf16;
+  if (x.size() < kTileRows || w.in * w.out < kTileWeights || w.in % tiles::kInputs != 0 ||
+      w.in > tiles::kMostInputs)
+    return exact(w, x, y, columns, epilogue);
+  const int64_t whole = (columns.last - columns.first) / tiles::kColumns * tiles::kColumns;
+  const Columns in_tiles{columns.first, columns.first + whole};
+  if (whole > 0) tiles::linear_bf16(w, x, y, in_tiles, epilogue);
+  if (in_tiles.last < columns.last) exact(w, x, y, {in_tiles.last, columns.last}, epilogue);
+}
+
+const char* forced_isa() {
+  const char* forced = std::getenv("SPINDRIFT_ISA");
+  return forced == nullptr || *forced == '\0' ? nullptr : forced;
+}
+
 const std::vector<Table>& tables() {
   static const std::vector<Table> tables = make_tables();
   return tables;
@@ -92,6 +116,16 @@ const Table& table(Isa isa) {
   check_failed("usable", "table() of an instruction set this machine lacks", __FILE__, __LINE__);
 }
 
+const Table* drafting_table(const Table& table) {
+  if (table.isa != Isa::kAvx512 || forced_isa() != nullptr || !tiles::usable()) return nullptr;
+  static const Table drafting = [&table] {
+    Table t = table;
+    t.linear_bf16 = draft_linear_bf16;
+    return t;
+  }();
+  return &drafting;
+}
+
 Result<Isa> parse_isa(std::string_view name) {
   std::string usable;
   for (const Table& t : tables()) {
@@ -104,8 +138,8 @@ Result<Isa> parse_isa(std::string_view name) {
 }
 
 Result<Isa> default_isa() {
-  const char* forced = std::getenv("SPINDRIFT_ISA");
-  if (forced == nullptr || *forced == '\0') return tables().back().isa;
+  const char* forced = forced_isa();
+  if (forced == nullptr) return tables().back().isa;
   Result<Isa> isa = parse_isa(forced);
   if (isa.ok()) return isa;
   return Error{ErrorCode::kUsage, "SPINDRIFT_ISA: " + isa.error().message};

@@ -14,6 +14,11 @@ std::vector<Isa> usable_isas();
 // The kernels for one instruction set; it must be usable here.
 const Table& table(Isa isa);
 
+// Kernels that drafters may use instead of `table`, because they are faster and drafts need no
+// exact bits: large bfloat16 layers on the matrix unit. Null where there is nothing better than
+// `table`, and where SPINDRIFT_ISA names the one instruction set to use.
+const Table* drafting_table(const Table& table);
+
 // Calls fn(name, member) for every kernel of a Table.
 template <class Fn>
 void for_each_kernel(const Fn& fn) {

@@ -10,6 +10,11 @@ void linear_f32(const DenseMatrix& w, InRows x, OutRows y, Columns columns,
                 const Epilogue& epilogue);
 void linear_bf16(const DenseMatrix& w, InRows x, OutRows y, Columns columns,
                  const Epilogue& epilogue);
+// What a matrix unit makes of bfloat16 weights (linear_tiles.h): x rounded to bfloat16; of each 32
+// inputs, ascending, the even and the odd products summed apart by fused multiply-adds, the two
+// sums added, and that to the total. Subnormal numbers count as zero everywhere.
+void linear_bf16_tiles(const DenseMatrix& w, InRows x, OutRows y, Columns columns,
+                       const Epilogue& epilogue);
 void linear_f16(const DenseMatrix& w, InRows x, OutRows y, Columns columns,
                 const Epilogue& epilogue);
 void linear_nvfp4(const Nvfp4Matrix& w, InRows x, OutRows y, Columns columns,

@@ -117,7 +117,9 @@ ConstRows DFlashDrafter::block_hidden(std::span<const DraftCall> calls, Workspac
   return block;
 }
 
-void DFlashDrafter::propose(std::span<const DraftCall> calls, Workspace& ws, const Exec& ex) const {
+void DFlashDrafter::propose(std::span<const DraftCall> calls, Workspace& ws,
+                            const Exec& given) const {
+  const Exec ex = given.drafting();
   const ConstRows hidden = block_hidden(calls, ws, ex);
   int64_t drafted = 0;
   for (const DraftCall& call : calls) {

@@ -98,7 +98,8 @@ std::span<const int> MlpSpeculatorDrafter::top_k(const DraftCall& call) const {
 }
 
 void MlpSpeculatorDrafter::propose(std::span<const DraftCall> calls, Workspace& ws,
-                                   const Exec& ex) const {
+                                   const Exec& given) const {
+  const Exec ex = given.drafting();
   std::vector<const DraftCall*> served;
   std::vector<SpreadRoot> roots;
   PickValue value = PickValue::kLogit;

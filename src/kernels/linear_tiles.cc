@@ -47,20 +47,47 @@ bool system_grants_tiles() {
 // The intrinsics don't tell the compiler that they read and write memory.
 inline void memory_is_used() { asm volatile("" : : : "memory"); }
 
+// Lane i of v[j] becomes lane j of v[i]. Masks that let everything through, because the intrinsics
+// without masks start from a value that g++ warns about.
+SPINDRIFT_TILE_CODE inline void transpose(__m512i (&v)[16]) {
+  __m512i pairs[16], quads[16];
+  for (int i = 0; i < 16; i += 2) {
+    pairs[i] = _mm512_maskz_unpacklo_epi32(0xffff, v[i], v[i + 1]);
+    pairs[i + 1] = _mm512_maskz_unpackhi_epi32(0xffff, v[i], v[i + 1]);
+  }
+  for (int i = 0; i < 16; i += 4) {
+    quads[i] = _mm512_maskz_unpacklo_epi64(0xff, pairs[i], pairs[i + 2]);
+    quads[i + 1] = _mm512_maskz_unpackhi_epi64(0xff, pairs[i], pairs[i + 2]);
+    quads[i + 2] = _mm512_maskz_unpacklo_epi64(0xff, pairs[i + 1], pairs[i + 3]);
+    quads[i + 3] = _mm512_maskz_unpackhi_epi64(0xff, pairs[i + 1], pairs[i + 3]);
+  }
+  constexpr int kEven = 0x88, kOdd = 0xdd;  // quarters 0 and 2, or 1 and 3, of both registers
+  for (int i = 0; i < 4; ++i) {
+    const __m512i even_low = _mm512_maskz_shuffle_i32x4(0xffff, quads[i], quads[i + 4], kEven);
+    const __m512i even_high =
+        _mm512_maskz_shuffle_i32x4(0xffff, quads[i + 8], quads[i + 12], kEven);
+    const __m512i odd_low = _mm512_maskz_shuffle_i32x4(0xffff, quads[i], quads[i + 4], kOdd);
+    const __m512i odd_high = _mm512_maskz_shuffle_i32x4(0xffff, quads[i + 8], quads[i + 12], kOdd);
+    v[i] = _mm512_maskz_shuffle_i32x4(0xffff, even_low, even_high, kEven);
+    v[i + 4] = _mm512_maskz_shuffle_i32x4(0xffff, odd_low, odd_high, kEven);
+    v[i + 8] = _mm512_maskz_shuffle_i32x4(0xffff, even_low, even_high, kOdd);
+    v[i + 12] = _mm512_maskz_shuffle_i32x4(0xffff, odd_low, odd_high, kOdd);
+  }
+}
+
 // Rounds at most kRows rows to bfloat16 and brings them into the order of a tile: of each 32 inputs
 // sixteen lines of two inputs of every row.
 SPINDRIFT_TILE_CODE void pack(InRows x, int64_t in, uint32_t* to) {
-  std::memset(to, 0, static_cast<size_t>(in / 2 * kRows) * sizeof(uint32_t));
-  const __m512i lines =
-      _mm512_setr_epi32(0, 16, 32, 48, 64, 80, 96, 112, 128, 144, 160, 176, 192, 208, 224, 240);
-  for (size_t r = 0; r < x.size(); ++r) {
-    for (int64_t k = 0; k < in; k += kInputs) {
-      const __m512bh pairs =
+  __m512i v[kRows];
+  for (int64_t k = 0; k < in; k += kInputs, to += kRows * kRows) {
+    for (size_t r = 0; r < kRows; ++r) v[r] = _mm512_setzero_si512();
+    for (size_t r = 0; r < x.size(); ++r) {
+      const __m512bh rounded =
           _mm512_cvtne2ps_pbh(_mm512_loadu_ps(x[r] + k + 16), _mm512_loadu_ps(x[r] + k));
-      __m512i bits;
-      std::memcpy(&bits, &pairs, sizeof bits);
-      _mm512_i32scatter_epi32(to + k / 2 * kRows + r, lines, bits, 4);
+      std::memcpy(&v[r], &rounded, sizeof rounded);
     }
+    transpose(v);
+    for (int64_t i = 0; i < kRows; ++i) _mm512_storeu_si512(to + i * kRows, v[i]);
   }
 }
 
@@ -78,16 +105,18 @@ SPINDRIFT_TILE_CODE void multiply(const std::byte* w, int64_t in, const uint32_t
   memory_is_used();
 }
 
-// Row r of a tile's sums, scaled and biased.
-SPINDRIFT_TILE_CODE void put(const float (&sums)[kColumns][kRows], size_t r, int64_t column,
-                             const Epilogue& epilogue, float* y) {
-  const __m512i lines =
-      _mm512_setr_epi32(0, 16, 32, 48, 64, 80, 96, 112, 128, 144, 160, 176, 192, 208, 224, 240);
-  __m512 v =
-      _mm512_mul_ps(_mm512_mask_i32gather_ps(_mm512_setzero_ps(), 0xffff, lines, &sums[0][r], 4),
-                    _mm512_set1_ps(epilogue.scale));
-  if (!epilogue.bias.empty()) v = _mm512_add_ps(v, _mm512_loadu_ps(epilogue.bias.data() + column));
-  _mm512_storeu_ps(y + column, v);
+// Columns [column, column + kColumns) of the rows `y`, from the sums of a tile.
+SPINDRIFT_TILE_CODE void put(const float (&sums)[kColumns][kRows], int64_t column,
+                             const Epilogue& epilogue, OutRows y) {
+  __m512i v[kColumns];
+  for (int64_t c = 0; c < kColumns; ++c) v[c] = _mm512_loadu_si512(sums[c]);
+  transpose(v);
+  for (size_t r = 0; r < y.size(); ++r) {
+    __m512 row = _mm512_mul_ps(_mm512_castsi512_ps(v[r]), _mm512_set1_ps(epilogue.scale));
+    if (!epilogue.bias.empty())
+      row = _mm512_add_ps(row, _mm512_loadu_ps(epilogue.bias.data() + column));
+    _mm512_storeu_ps(y[r] + column, row);
+  }
 }
 
 SPINDRIFT_TILE_CODE void configure() {
@@ -129,8 +158,7 @@ void linear_bf16(const DenseMatrix& w, InRows x, OutRows y, Columns columns,
       for (size_t r = 0; r < rows; r += kRows) {
         multiply(w.bytes.data() + c * w.in * 2, w.in,
                  packed + static_cast<int64_t>(r) / kRows * tile_pairs, sums);
-        for (size_t i = 0; i < std::min<size_t>(kRows, rows - r); ++i)
-          put(sums, i, c, epilogue, y[first + r + i]);
+        put(sums, c, epilogue, y.subspan(first + r, std::min<size_t>(kRows, rows - r)));
       }
     }
   }

@@ -8,6 +8,7 @@
 #include "engine/engine.h"
 #include "io/json_config.h"
 #include "kernels/registry.h"
+#include "kernels/twins.h"
 #include "laws/demo_pair.h"
 #include "support/shared_dir.h"
 
@@ -96,6 +97,40 @@ TEST(LagunaRounds, OfTheLittleLanguageEqualTheReferenceAndAcceptMoreThanEight) {
 
 TEST(LagunaRounds, OfForeignPromptsEqualTheReferenceThoughMostDraftsMiss) {
   expect_reference_rounds("greedy_rounds_foreign", true);
+}
+
+// A drafter may run on kernels that round otherwise (a matrix unit): drafts change, tokens and the
+// bits of their logits don't.
+TEST(LagunaRounds, KernelsThatRoundOtherwiseForTheDrafterReachNoToken) {
+  const kernels::Table& exact = kernels::table(kernels::usable_isas().back());
+  kernels::Table rounded = exact;
+  rounded.linear_bf16 = kernels::twin::linear_bf16_tiles;
+  const auto prompt =
+      JsonObject::parse_file(testing::repo_dir() / "models/laguna-tiny-dflash/golden/golden.json")
+          .value()
+          .get_objects("greedy_rounds")
+          .value()
+          .front()
+          .get_ints("prompt_ids")
+          .value();
+  for (const float temperature : {0.0F, 0.9F}) {
+    const auto run = [&](const kernels::Table* draft_kernels, int draft_tokens) {
+      Request r;
+      r.prompt = {prompt.begin(), prompt.end()};
+      r.sampling.temperature = temperature;
+      r.stop = {.ignore_eos = true, .max_new_tokens = 48};
+      r.ledger = true;
+      r.draft = {.mode = DraftWidth::Mode::kFixed, .tokens = draft_tokens};
+      Engine engine(*demo().target.model, demo().drafter.drafter.get(),
+                    {.pool = nullptr, .kernels = &exact, .draft_kernels = draft_kernels}, {});
+      return engine.run(std::move(r)).value();
+    };
+    const Outcome plain = run(nullptr, 0);
+    const Outcome drafted = run(&rounded, 11);
+    EXPECT_EQ(drafted.tokens, plain.tokens);
+    EXPECT_EQ(drafted.ledger_digest, plain.ledger_digest);
+    EXPECT_GT(drafted.stats.draft.accepted, 0);
+  }
 }
 
 }  // namespace

@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
 """Makes the numbers and pictures that the README shows: bench/results/*.json and *.svg.
 
-usage: measure.py [--program build/release/spindrift] [--models FOLDER] [--repeat N] [--layers N] [--only width|pair]
+usage: measure.py [--program build/release/spindrift] [--models FOLDER] [--repeat N] [--layers N]
+                  [--only width|formats|limits|draft|pair ...]
 
-Random weights in the published shape of Laguna XS 2.1 (NVFP4), cut to a few layers, and of its drafter are made in FOLDER
-unless they are there: a few GB. Each result is what `spindrift bench --json` printed with its command beside it. To be run on
-a machine that does nothing else.
+Random weights in the published shapes of Laguna XS, cut to a few layers, and of its drafter are made in FOLDER unless they are
+there: 5 GB, with the other formats 25 GB. Their files are then dropped from memory, so that they come back from disk as a
+downloaded model does. Each result is what `spindrift bench --json` printed with its command beside it. To be run on a machine
+that does nothing else.
 """
 import argparse
 import json
+import os
 import shlex
 import subprocess
 import sys
@@ -18,9 +21,19 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent
 
 
-def synth(program, shape, layers, folder):
+# Layers of the other formats: bfloat16 experts are four times the size.
+FORMATS = {"bf16": ("xs-2.1-bf16", 4), "int4": ("xs-2.1-int4", 8), "fp8": ("xs.2-fp8", 6), "mlx4": ("xs-2.1-mlx-4bit", 8)}
+
+
+def synth(program, shape, layers, models):
+    folder = models / f"{shape}-{layers}"
     if not (ROOT / folder / "config.json").exists():
         subprocess.run([program, "synth", "--shape", shape, "--layers", str(layers), "--out", folder], check=True, cwd=ROOT)
+    for file in (ROOT / folder).iterdir():
+        with open(file, "rb") as handle:
+            os.fsync(handle.fileno())
+            os.posix_fadvise(handle.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+    return folder
 
 
 def bench(program, name, *arguments):
@@ -44,18 +57,36 @@ def main():
                         help="from the root of the repository, or absolute")
     parser.add_argument("--repeat", type=int, default=11)
     parser.add_argument("--layers", type=int, default=8)
-    parser.add_argument("--only", choices=["width", "pair"])
+    parser.add_argument("--only", nargs="+", choices=["width", "formats", "limits", "draft", "pair"],
+                        default=["width", "limits", "draft", "pair"])
     args = parser.parse_args()
-    args.program = Path(args.program).resolve()
-    if args.only != "pair":
-        target = args.models / f"xs-2.1-nvfp4-{args.layers}"
-        synth(args.program, "xs-2.1-nvfp4", args.layers, target)
-        bench(args.program, "width", "width", "-m", target, "--context", 128, "--repeat", args.repeat)
-    if args.only != "width":
+    program = Path(args.program).resolve()
+    rows = "1,2,4,8,16"
+    if set(args.only) & {"width", "limits", "draft"}:
+        target = synth(program, "xs-2.1-nvfp4", args.layers, args.models)
+    if "width" in args.only:
+        bench(program, "width", "width", "-m", target, "--context", 128, "--repeat", args.repeat)
+    if "formats" in args.only:
+        for name, (shape, layers) in FORMATS.items():
+            model = synth(program, shape, layers, args.models)
+            bench(program, f"width_{name}", "width", "-m", model, "--context", 128, "--rows", rows, "--repeat", args.repeat)
+    if "limits" in args.only:
+        bench(program, "prefill", "prefill", "-m", target, "--rows", "128,512", "--repeat", 5)
+        bench(program, "decode", "decode", "-m", target, "--context", "128,2048,8192", "--repeat", args.repeat)
+        bench(program, "decode_kv_bf16", "decode", "-m", target, "--context", "128,2048,8192", "--kv-dtype", "bf16", "--repeat",
+              args.repeat)
+    if "draft" in args.only:
+        drafter = synth(program, "xs-2.1-dflash", args.layers, args.models)
+        both = ["-m", target, "--draft-model", drafter]
+        bench(program, "draft", "draft", *both, "--context", 128, "--rows", "1,2,4,8,11,15", "--repeat", args.repeat)
+        for hits in (3, 5, 8):
+            bench(program, f"accept_{hits}", "pair", *both, "--rows", f"{hits},11", "--accept-pattern", hits, "-n", 120,
+                  "--ignore-eos", "--repeat", max(args.repeat // 2, 1), "--prompt-ids", "5,9,100,200,300,17,33,1000")
+    if "pair" in args.only:
         pair = ["-m", "models/laguna-tiny-nvfp4", "--draft-model", "models/laguna-tiny-dflash"]
-        bench(args.program, "pair_easy", "pair", *pair, "--rows", "2,4,8,11", "-n", 512, "--repeat", args.repeat,
+        bench(program, "pair_easy", "pair", *pair, "--rows", "2,4,8,11", "-n", 512, "--repeat", args.repeat,
               *demo_prompts("greedy_rounds"))
-        bench(args.program, "pair_foreign", "pair", *pair, "--rows", "2,4,8,11", "-n", 96, "--ignore-eos", "--repeat",
+        bench(program, "pair_foreign", "pair", *pair, "--rows", "2,4,8,11", "-n", 96, "--ignore-eos", "--repeat",
               args.repeat, *demo_prompts("greedy_rounds_foreign"))
     subprocess.run([sys.executable, HERE / "plot.py"], check=True)
 

@@ -36,6 +36,7 @@ inline constexpr int kBlockRows = 128;  // rows that share one expansion of the 
 inline constexpr int64_t kPanelK = HWY_CAP_GE512 ? 1024 : 512;
 inline constexpr int64_t kPanelStride = kPanelK + 16;  // columns start in different cache sets
 inline constexpr int64_t kPageBytes = 4096;
+inline constexpr int64_t kMostInputs = 2048;  // of a tile: they stay in the caches next to the core
 
 // Folds, scales and adds biases: y[r][c] of `rows` rows and columns [first, last), whose sums lie
 // in rows of `block` columns.
@@ -125,8 +126,7 @@ void LinearDirect(const Source& source, int64_t in, const RowTiles& tiles, const
   walk.columns = Source::tile_columns(tiles.height);
   walk.block = block_columns(static_cast<int>(walk.columns));
   walk.whole = in / 16 * 16;
-  // The inputs of a stretch stay in the caches next to the core.
-  walk.stretch = std::min<int64_t>(walk.whole, 2048);
+  walk.stretch = std::min<int64_t>(walk.whole, kMostInputs);
   const int64_t row = walk.block * 16;  // floats from one row's sums to the next one's
   std::memset(acc, 0, sizeof(float) * static_cast<size_t>((tiles.rows + 1) * row));
   const auto inputs = [&](int first) {

@@ -8,6 +8,7 @@
 #include <hwy/highway.h>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <type_traits>
 
@@ -15,7 +16,6 @@
 #include "kernels/elements.h"
 #include "kernels/linear-inl.h"
 #include "kernels/nibbles-inl.h"
-#include "kernels/scales-inl.h"
 #include "kernels/simd.h"
 
 #if SPINDRIFT_VECTOR_TARGET
@@ -81,7 +81,8 @@ class CodeSource {
  public:
   struct Cursor {
     const uint8_t* codes;
-    int64_t group;  // the row's first
+    const float* scales;  // of the column's groups
+    const float* biases;
   };
   using Map = CodeMap<kBits, kAffine>;
 #if HWY_TARGET == HWY_AVX3
@@ -104,9 +105,25 @@ class CodeSource {
         codes_(reinterpret_cast<const uint8_t*>(w.codes.data())),
         row_bytes_(w.row_bytes()),
         groups_(w.groups()),
-        group_steps_(static_cast<uint32_t>(w.group / 16)) {}
+        group_steps_(static_cast<uint32_t>(w.group / 16)),
+        shift_(std::has_single_bit(group_steps_) ? std::countr_zero(group_steps_) : -1) {}
 
-  HWY_INLINE Cursor cursor(int64_t c) const { return {codes_ + c * row_bytes_, c * groups_}; }
+  // Widens what the groups of columns [first, last] share, so that one load spreads it over a
+  // register. Of the inputs in [k0, k1), whose groups are at most kGroups.
+  HWY_INLINE void enter(int64_t first, int64_t last, int64_t k0, int64_t k1) const {
+    const int64_t from = index(k0 / 16);
+    const int64_t count = k1 > k0 ? index(k1 / 16 - 1) + 1 - from : 0;
+    for (int64_t c = first; c <= last; ++c) {
+      widen(w_.scales.data(), c * groups_ + from, count, wide_.scales[c % kSlots]);
+      if constexpr (kAffine)
+        widen(w_.biases.data(), c * groups_ + from, count, wide_.biases[c % kSlots]);
+    }
+    wide_.from = from;
+  }
+  HWY_INLINE Cursor cursor(int64_t c) const {
+    return {codes_ + c * row_bytes_, wide_.scales[c % kSlots],
+            wide_.biases[kAffine ? c % kSlots : 0]};
+  }
   HWY_INLINE const uint8_t* at(int64_t c, int64_t k) const {
     return codes_ + c * row_bytes_ + k * kBits / 8;
   }
@@ -118,9 +135,9 @@ class CodeSource {
   }
   HWY_INLINE int64_t group_end(int64_t step) const { return (index(step) + 1) * group_steps_; }
   HWY_INLINE Group group(const Cursor& at, int64_t step) const {
-    const int64_t i = at.group + index(step);
-    Map map{BroadcastScale(w_.scale_dtype, w_.scales.data(), i), hn::Zero(FloatTag())};
-    if constexpr (kAffine) map.bias = BroadcastScale(w_.scale_dtype, w_.biases.data(), i);
+    const int64_t i = index(step) - wide_.from;
+    Map map{hn::Set(FloatTag(), at.scales[i]), hn::Zero(FloatTag())};
+    if constexpr (kAffine) map.bias = hn::Set(FloatTag(), at.biases[i]);
     if constexpr (kTable) {
       Vec16 weights;
       weights.v[0] = map.weights(hn::Iota(hn::RebindToSigned<FloatTag>(), 0));
@@ -168,6 +185,7 @@ class CodeSource {
     return static_cast<float>(code - (1 << (kBits - 1))) * scale;
   }
   HWY_INLINE void expand(int64_t c, int64_t k, int64_t count, float* out) const {
+    enter(c, c, k, k + count);
     const Cursor from = cursor(c);
     for (int64_t step = k / 16, last = (k + count) / 16; step < last;) {
       const int64_t end = std::min(group_end(step), last);
@@ -180,8 +198,27 @@ class CodeSource {
   }
 
  private:
+  // Columns that tiles work on at a time at most, and groups of a stretch of their inputs.
+  static constexpr int64_t kSlots = 16;
+  static constexpr int64_t kGroups = kMostInputs / 16 + 2;
+  struct Wide {
+    alignas(64) float scales[kSlots][kGroups];
+    alignas(64) float biases[kAffine ? kSlots : 1][kGroups];
+    int64_t from;
+  };
+
+  // The group of a step. Division would take a quarter of the time of a few rows.
   HWY_INLINE int64_t index(int64_t step) const {
-    return static_cast<uint32_t>(step) / group_steps_;
+    const auto s = static_cast<uint32_t>(step);
+    return shift_ >= 0 ? s >> shift_ : s / group_steps_;
+  }
+  HWY_INLINE void widen(const std::byte* values, int64_t first, int64_t count, float* out) const {
+    int64_t i = 0;
+    if (w_.scale_dtype == DType::kBf16) {
+      const auto* bytes = reinterpret_cast<const uint8_t*>(values);
+      for (; i + 16 <= count; i += 16) Store16(LoadBf16x16(bytes + (first + i) * 2), out + i);
+    }
+    for (; i < count; ++i) out[i] = float_element(w_.scale_dtype, values, first + i);
   }
 
   PackedMatrix w_;
@@ -189,6 +226,8 @@ class CodeSource {
   int64_t row_bytes_;
   int64_t groups_;  // in a row
   uint32_t group_steps_;
+  int shift_;          // of a power of two, else -1
+  mutable Wide wide_;  // of the tile at work
 };
 
 template <int kBits, bool kAffine>

@@ -14,7 +14,10 @@
 // A Source whose weights share scales has also
 //   Group group(const Cursor&, int64_t s)  what the weights from step s on share
 //   int64_t group_end(int64_t s)           the step where the next group begins
-// and load() takes the Group between Cursor and step. One that leaves inputs over after whole steps
+// and load() takes the Group between Cursor and step. One that prepares what a tile needs has
+//   void enter(int64_t first, int64_t last, int64_t k0, int64_t k1)
+//                                          before cursor() of those columns and their inputs
+// One that leaves inputs over after whole steps
 // in an order of its own has
 //   static int lane(int i)                where load() puts the i-th of sixteen
 #if defined(SPINDRIFT_KERNELS_TILE_INL_H_) == defined(HWY_TARGET_TOGGLE)
@@ -184,6 +187,8 @@ template <class Source, int kRows, int kColumns, class Inputs, class Fetch>
 HWY_INLINE void Tile(const Source& source, int64_t first_column, int64_t last_column,
                      const Inputs& x, int64_t k0, int64_t k1, bool start, Sums acc,
                      const uint8_t* next, const Fetch& fetch) {
+  if constexpr (requires { source.enter(first_column, last_column, k0, k1); })
+    source.enter(first_column, std::min(first_column + kColumns - 1, last_column), k0, k1);
   typename Source::Cursor cursors[kColumns];
   for (int c = 0; c < kColumns; ++c) {
     cursors[c] = source.cursor(std::min(first_column + c, last_column));

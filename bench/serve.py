@@ -2,21 +2,25 @@
 """The server under several requests at once against one: tokens per second, with and without a drafter, and what the server
 costs beside the engine.
 
-usage: serve.py -m MODEL [--draft-model DRAFTER] [--requests 8] [-n 64] [--prompt 64] [--repeat 3] [--program PROGRAM]
-                [-- FLAGS OF SERVE...]
+usage: serve.py -m MODEL [--draft-model DRAFTER] [--requests 8] [-n 64] [--prompt 64] [--prompts FILE:KEY] [--repeat 3]
+                [--json FILE] [--program PROGRAM] [-- FLAGS OF SERVE...]
 
 One server answers everything, so ways of asking are interleaved and drift of the machine cancels; "draft_tokens": 0 is the
-same server without its drafter. Prompts are distinct random token ids. Rates are medians: all tokens generated over the time
-from the first request to the last reply, prefill included. The server's share is the processor time of its connection threads
-against that of all others, which are the engine's. The last figure: while a prompt of --long tokens is read, how many forwards a short
-request waits for its first token, its own included.
+same server without its drafter. Prompts are distinct random token ids, or the "prompt_ids" of the cases that a golden file has
+under a key. Rates are medians: all tokens generated over the time from the first request to the last reply, prefill included.
+Ratios are those within one repetition, the median of them. The server's share is the processor time of its connection threads
+against that of all others, which are the engine's. The last figure: while a prompt of --long tokens is read, how many forwards
+a short request waits for its first token, its own included.
 """
 import argparse
 import json
+import os
 import random
 import re
+import shlex
 import statistics
 import subprocess
+import sys
 import threading
 import time
 import urllib.request
@@ -76,6 +80,16 @@ def ids(pick, vocab, count):
     return [pick.randrange(100, vocab) for _ in range(count)]
 
 
+def golden_prompts(where):
+    file, _, key = where.rpartition(":")
+    return [case["prompt_ids"] for case in json.loads(Path(file).read_text())[key]]
+
+
+def processor():
+    found = re.search(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+    return {"cpu": found[1] if found else "unknown", "cpus": len(os.sched_getaffinity(0))}
+
+
 def measure(server, prompts, tokens, draft):
     """(tokens per second, the server's processor time a token, its share of the engine's, mean accepted)."""
     body = {"max_tokens": tokens, "ignore_eos": True, "draft_tokens": draft}
@@ -114,6 +128,8 @@ def main():
     parser.add_argument("--requests", type=int, default=8)
     parser.add_argument("-n", type=int, default=64, help="tokens of each answer")
     parser.add_argument("--prompt", type=int, default=64, help="tokens of each prompt")
+    parser.add_argument("--prompts", help="FILE:KEY of golden prompts, taken in turn")
+    parser.add_argument("--json", help="write the figures to this file, too")
     parser.add_argument("--long", type=int, default=2000)
     parser.add_argument("--repeat", type=int, default=3)
     parser.add_argument("--program", default=ROOT / "build/release/spindrift")
@@ -123,20 +139,37 @@ def main():
     model = ["-m", args.model] + (["--draft-model", args.draft_model] if args.draft_model else [])
     ways = {(count, draft): [] for count in (1, args.requests) for draft in ([0, "auto"] if args.draft_model else [0])}
     pick = random.Random(1)
+    golden = golden_prompts(args.prompts) if args.prompts else []
+
+    def prompts(count):
+        return [golden[i % len(golden)] if golden else ids(pick, vocab, args.prompt) for i in range(count)]
+
+    def ratio(way, other):
+        return statistics.median(mine[0] / base[0] for mine, base in zip(ways[way], ways[other]))
+
     server = Server(args.program, model, args.flags)
     try:
-        measure(server, [ids(pick, vocab, args.prompt)], 4, 0)  # pages in
+        measure(server, prompts(1), 4, 0)  # pages in
         for _ in range(args.repeat):
             for (count, draft), got in ways.items():
-                got.append(measure(server, [ids(pick, vocab, args.prompt) for _ in range(count)], args.n, draft))
-        alone = statistics.median(rate for rate, *_ in ways[1, 0])
-        for (count, draft), got in ways.items():
+                got.append(measure(server, prompts(count), args.n, draft))
+        points = []
+        for way, got in ways.items():
             rate, own, share = (statistics.median(g[i] for g in got) for i in range(3))
-            print(f"{count:3} at once, {'no drafter' if draft == 0 else 'drafter   '}  {rate:8.1f} tokens/s  {rate / alone:5.2f} x one  "
-                  f"server {1e6 * own:6.1f} us a token, {100 * share:5.2f} % of the engine's  accepted {got[-1][3]:.2f}")
+            points.append({"requests": way[0], "draft_tokens": way[1], "tokens_per_s": rate, "min": min(g[0] for g in got),
+                           "max": max(g[0] for g in got), "ratio_to_one": ratio(way, (1, 0)),
+                           "ratio_to_no_drafter": ratio(way, (way[0], 0)), "server_us_per_token": 1e6 * own,
+                           "server_share": share, "mean_accepted": statistics.mean(g[3] for g in got)})
+            print("{requests:3} at once, draft {draft_tokens!s:>4}  {tokens_per_s:8.1f} tokens/s  {ratio_to_one:5.2f} x one  "
+                  "{ratio_to_no_drafter:5.2f} x no drafter  server {server_us_per_token:6.1f} us a token, {share:5.2f} % of the "
+                  "engine's  accepted {mean_accepted:.2f}".format(**points[-1], share=100 * share))
         waits = [wait_behind(server, pick, vocab, args.long, 2) for _ in range(args.repeat)]
         print(f"a short request behind a prompt of {args.long} tokens: first token after "
               f"{statistics.median(waits):.0f} forwards ({min(waits):.0f} to {max(waits):.0f})")
+        if args.json:
+            figures = {"command": shlex.join(["bench/serve.py", *sys.argv[1:]]), "machine": processor(), "points": points,
+                       "forwards_behind_a_long_prompt": waits}
+            Path(args.json).write_text(json.dumps(figures, indent=1) + "\n")
     finally:
         server.end()
 

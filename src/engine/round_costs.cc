@@ -57,6 +57,16 @@ void CostCurve::add(int size, double seconds) {
 }
 
 double CostCurve::at(int size) const {
+  double seconds = line(size);
+  for (const Sample& sample : samples_) {
+    if (sample.count < kFirst || sample.size == size) continue;
+    const double share = std::max(1.0, static_cast<double>(size) / sample.size);
+    seconds = std::min(seconds, sample.seconds * share);
+  }
+  return seconds;
+}
+
+double CostCurve::line(int size) const {
   const auto above = std::lower_bound(samples_.begin(), samples_.end(), size,
                                       [](const Sample& s, int n) { return s.size < n; });
   if (above != samples_.end() && above->size == size) return above->seconds;

@@ -9,9 +9,11 @@
 namespace spindrift {
 
 // Seconds of work by its size, from measurements at some sizes. Between those it is a line, above
-// the largest it goes on as before. A measurement moves its own size most and the others a little,
-// so a machine that gets slower for all sizes does not make the newest one look bad; stalls count
-// for half as much again as usual at most.
+// the largest it goes on as before; but no size costs more than a larger one, nor more for its size
+// than a smaller one, as far as those are known: a first measurement that fell into a stall would
+// keep its size from ever being measured again. A measurement moves its own size most and the
+// others a little, so a machine that gets slower for all sizes does not make the newest one look
+// bad; stalls count for half as much again as usual at most.
 class CostCurve {
  public:
   struct Sample {
@@ -36,6 +38,8 @@ class CostCurve {
   void restore(std::span<const Sample> samples);
 
  private:
+  double line(int size) const;
+
   std::vector<Sample> samples_;
 };
 

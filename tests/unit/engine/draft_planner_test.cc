@@ -349,6 +349,19 @@ TEST(CostCurve, DrawsLinesBetweenMeasurementsAndGoesOnBeyondThem) {
   EXPECT_DOUBLE_EQ(curve.at(8), 5.0);
 }
 
+TEST(CostCurve, ASizeMeasuredInAStallIsJudgedByItsNeighbours) {
+  CostCurve curve;
+  for (int i = 0; i < 3; ++i) {
+    curve.add(8, 1.0);
+    curve.add(16, 1.5);
+  }
+  curve.add(12, 90.0);
+  curve.add(32, 90.0);
+  EXPECT_DOUBLE_EQ(curve.at(12), 1.5);
+  EXPECT_DOUBLE_EQ(curve.at(10), 1.25);
+  EXPECT_DOUBLE_EQ(curve.at(32), 3.0);
+}
+
 TEST(CostCurve, TellsHowMuchItKnowsAboutASize) {
   CostCurve curve;
   for (int i = 0; i < 10; ++i) curve.add(8, 1.0);

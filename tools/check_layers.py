@@ -62,7 +62,7 @@ LIBRARIES = (
 )
 SYSTEM = re.compile(
     r"(?:sys|linux|arpa|netinet)/[\w./]+\.h|"
-    r"(?:cpuid|dirent|errno|fcntl|immintrin|netdb|poll|pthread|pwd|sched|signal|spawn|termios|unistd)\.h|[a-z_0-9]+")
+    r"(?:cpuid|dirent|errno|fcntl|immintrin|malloc|netdb|poll|pthread|pwd|sched|signal|spawn|termios|unistd)\.h|[a-z_0-9]+")
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:<([^>]+)>|"([^"]+)"|(\w+))', re.MULTILINE)
 INCLUDE_LINE = re.compile(r"^\s*#\s*include\b", re.MULTILINE)

@@ -6,6 +6,8 @@
 #include <array>
 #include <filesystem>
 
+#include "core/plural.h"
+
 namespace spindrift {
 namespace {
 
@@ -55,8 +57,8 @@ std::optional<std::string> unlikely_pair_warning(std::string_view target, std::s
   if (stats.rounds < kTellingRounds || stats.mean_accepted() > kHopeless) return std::nullopt;
   return fmt::format(
       "{}: expected a drafter that was made for {}, found {} drafted rounds that "
-      "accepted {} tokens",
-      drafter, target, stats.rounds, stats.accepted);
+      "accepted {}",
+      drafter, target, stats.rounds, counted(stats.accepted, "token"));
 }
 
 }  // namespace spindrift

@@ -30,7 +30,8 @@ Result<Prompt> chat_prompt(const Assembly& assembly, const ChatInput& input) {
   const ChatTemplate* chat_template = assembly.chat_template();
   if (chat_template == nullptr)
     return Error{ErrorCode::kUnsupported,
-                 assembly.model_name() + ": expected a chat template, found none",
+                 (input.template_name.empty() ? assembly.model_name() : input.template_name) +
+                     ": expected a chat template, found none",
                  "give text with --raw"};
   ChatRequest request;
   request.messages = input.messages_json;
@@ -38,6 +39,7 @@ Result<Prompt> chat_prompt(const Assembly& assembly, const ChatInput& input) {
   request.enable_thinking =
       input.enable_thinking ? input.enable_thinking : assembly.defaults().enable_thinking;
   request.variables = input.variables;
+  request.template_name = input.template_name;
   request.special_tokens = template_tokens(assembly.special_tokens());
   SPINDRIFT_TRY(const std::string text, chat_template->render(request));
   return raw_prompt(assembly.tokenizer(), text);

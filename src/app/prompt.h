@@ -29,6 +29,7 @@ struct ChatInput {
   std::optional<bool> enable_thinking;  // nullopt = the model's default, else the template's own
   // More variables of the template: name and JSON value.
   std::vector<std::pair<std::string, std::string>> variables = {};
+  std::string template_name = {};  // how errors call the template; empty = by its file
 };
 
 // Text as it is, with what the tokenizer adds in front (BOS).

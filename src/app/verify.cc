@@ -8,6 +8,7 @@
 #include <set>
 
 #include "app/cpu_budget.h"
+#include "core/plural.h"
 #include "core/thread_pool.h"
 #include "drafters/scripted.h"
 #include "engine/engine.h"
@@ -128,7 +129,7 @@ void add_drafter(const std::string& name, const Drafter& drafter, const Exec& ex
   const bool trees = drafter.max_nodes() > drafter.max_depth();
   for (const int width : widths(drafter.max_depth(), quick)) {
     DraftWidth fixed{.mode = DraftWidth::Mode::kFixed, .tokens = width};
-    add(fmt::format("{} draft tokens", width), fixed);
+    add(counted(width, "draft token"), fixed);
     fixed.nodes = drafter.max_nodes();
     if (trees) add(fmt::format("tree {} deep", width), fixed);
   }

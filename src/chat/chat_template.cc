@@ -182,8 +182,10 @@ Result<std::string> ChatTemplate::render(const ChatRequest& request) const {
       out.set(name, jinja::read_json(rt, text, "variable '" + name + "'"));
     return out.build();
   };
-  return chosen.render(variables,
-                       {.limits = {}, .now = now.local, .microseconds = now.microseconds});
+  return chosen.render(variables, {.limits = {},
+                                   .now = now.local,
+                                   .microseconds = now.microseconds,
+                                   .name = request.template_name});
 }
 
 }  // namespace spindrift

@@ -50,6 +50,7 @@ struct ChatRequest {
   // bos_token, eos_token ... and their texts; variables of the template.
   std::map<std::string, std::string> special_tokens = {};
   std::optional<ChatTime> now = {};  // not given: the clock of this machine
+  std::string template_name = {};    // how errors call the template; empty = its file
 };
 
 // A model's chat template, const once loaded; renders may run in parallel. Output equals python
@@ -67,7 +68,7 @@ class ChatTemplate {
   ~ChatTemplate();
 
   // The prompt text. Errors: kUsage when the request is malformed (not JSON, a content part that is
-  // no text), kInvalid when the template fails or does not end, with "FILE:LINE: what".
+  // no text), kInvalid when the template fails or does not end, with "NAME:LINE: what".
   Result<std::string> render(const ChatRequest& request) const;
 
   // How a model with this template writes tool calls, by the tags the template itself uses.

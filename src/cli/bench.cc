@@ -20,6 +20,7 @@
 #include "cli/options.h"
 #include "cli/progress.h"
 #include "cli/terminal.h"
+#include "core/plural.h"
 #include "core/thread_pool.h"
 #include "kernels/registry.h"
 
@@ -227,9 +228,9 @@ int run(const Flags& flags) {
     out.end_line();
     return written(out);
   }
-  out.write(fmt::format("{}, {}, {} threads: reads {:.1f} GB/s, {:.1f} GFLOP/s of multiply-adds\n",
-                        machine.cpu, machine.isa, machine.threads, machine.read_gb_s,
-                        machine.fma_gflop_s));
+  out.write(fmt::format("{}, {}, {}: reads {:.1f} GB/s, {:.1f} GFLOP/s of multiply-adds\n",
+                        machine.cpu, machine.isa, counted(machine.threads, "thread"),
+                        machine.read_gb_s, machine.fma_gflop_s));
   out.write(bench::to_table(points));
   return written(out);
 }

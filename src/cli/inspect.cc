@@ -10,6 +10,7 @@
 #include "cli/exit_code.h"
 #include "cli/terminal.h"
 #include "cli/units.h"
+#include "core/plural.h"
 
 namespace spindrift::cli {
 namespace {
@@ -116,7 +117,7 @@ std::string generation_text(const GenerationDefaults& defaults) {
   if (s.temperature > 0 && s.top_k > 0) out += fmt::format(", top-k {}", s.top_k);
   if (s.temperature > 0 && s.top_p < 1) out += fmt::format(", top-p {}", s.top_p);
   if (s.temperature > 0 && s.min_p > 0) out += fmt::format(", min-p {}", s.min_p);
-  if (defaults.max_new_tokens) out += fmt::format(", {} new tokens", *defaults.max_new_tokens);
+  if (defaults.max_new_tokens) out += ", " + counted(*defaults.max_new_tokens, "new token");
   if (defaults.enable_thinking) out += *defaults.enable_thinking ? ", thinking" : ", no thinking";
   for (size_t i = 0; i < defaults.stop_ids.size(); ++i)
     out += fmt::format("{}{}", i == 0 ? ", stops at " : " and ", defaults.stop_ids[i]);
@@ -137,7 +138,7 @@ std::string report_text(const Inspection& found, const std::vector<std::string>&
     if (found.tokenizer)
       out += line(
           "tokenizer",
-          fmt::format("{} tokens, {}", found.tokenizer->vocab_size,
+          fmt::format("{}, {}", counted(found.tokenizer->vocab_size, "token"),
                       found.tokenizer->bos.empty() ? "no BOS" : "BOS " + found.tokenizer->bos));
     out += line("chat template", found.chat_template ? "yes" : "none");
     out += line("generation", generation_text(found.defaults));

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "app/draft_report.h"
+#include "core/plural.h"
 #include "core/thread_pool.h"
 
 namespace spindrift::cli {
@@ -49,19 +50,19 @@ std::string report_json(const Assembly& assembly, const RunFacts& facts, const O
 std::string report_text(const GenerationStats& stats, bool with_drafter) {
   // Without a first token the prompt was not read to its end, so it has no rate.
   const double prompt_rate = stats.generated_tokens > 0 ? stats.prefill_tokens_per_s() : 0;
-  std::string out =
-      fmt::format("prompt     {:6} tokens, {:8.1f} tokens/s\n", stats.prompt_tokens, prompt_rate);
+  std::string out = fmt::format("prompt     {:6} {:<7} {:8.1f} tokens/s\n", stats.prompt_tokens,
+                                plural(stats.prompt_tokens, "token") + ',', prompt_rate);
   if (stats.reused_tokens > 0)
     out.insert(out.size() - 1, fmt::format(" ({} kept from before)", stats.reused_tokens));
-  out += fmt::format("generated  {:6} tokens, {:8.1f} tokens/s\n", stats.generated_tokens,
-                     stats.decode_tokens_per_s());
+  out += fmt::format("generated  {:6} {:<7} {:8.1f} tokens/s\n", stats.generated_tokens,
+                     plural(stats.generated_tokens, "token") + ',', stats.decode_tokens_per_s());
   if (!with_drafter) return out;
   const DraftStats& draft = stats.draft;
   out += fmt::format(
-      "drafting   {:6} rounds and {} plain, {:.2f} tokens per round, {:.2f} accepted "
+      "drafting   {:6} {} and {} plain, {:.2f} tokens per round, {:.2f} accepted "
       "per drafted round\n",
-      draft.rounds, draft.plain_rounds, draft.tokens_per_round(stats.generated_tokens),
-      draft.mean_accepted());
+      draft.rounds, plural(draft.rounds, "round"), draft.plain_rounds,
+      draft.tokens_per_round(stats.generated_tokens), draft.mean_accepted());
   if (draft.rounds > 0) {
     out += "accepted by position";
     for (const double share : draft.acceptance_by_position()) out += fmt::format(" {:.2f}", share);

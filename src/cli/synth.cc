@@ -10,6 +10,7 @@
 #include "app/machine.h"
 #include "cli/commands.h"
 #include "cli/exit_code.h"
+#include "core/plural.h"
 #include "core/thread_pool.h"
 #include "synth/shapes.h"
 
@@ -29,7 +30,8 @@ int run(const Flags& flags) {
   const auto report = synth::synthesize(flags.options, flags.out, {&pool, nullptr});
   if (!report.ok()) return fail(report.error());
   const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
-  fmt::print(stderr, "{}: {} tensors, {:.2f} GB{}, {:.1f} s\n", flags.out, report.value().tensors,
+  fmt::print(stderr, "{}: {}, {:.2f} GB{}, {:.1f} s\n", flags.out,
+             counted(report.value().tensors, "tensor"),
              static_cast<double>(report.value().bytes) / 1e9,
              flags.options.sparse ? " of holes" : "", spent.count());
   return kOk;

@@ -6,6 +6,7 @@
 
 #include "app/answer.h"
 #include "cli/interrupt.h"
+#include "core/plural.h"
 #include "engine/ledger.h"
 
 namespace spindrift::cli {
@@ -17,7 +18,8 @@ class Streamer final : public RequestListener {
 
   void on_prefill(int64_t done, int64_t total) override {
     if (options_.progress != nullptr)
-      options_.progress->show(fmt::format("reading the prompt: {} of {} tokens", done, total));
+      options_.progress->show(
+          fmt::format("reading the prompt: {} of {}", done, counted(total, "token")));
   }
   void on_token(const TokenEvent& token) override {
     if (options_.progress != nullptr) options_.progress->clear();

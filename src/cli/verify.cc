@@ -12,6 +12,7 @@
 #include "cli/options.h"
 #include "cli/progress.h"
 #include "cli/terminal.h"
+#include "core/plural.h"
 
 namespace spindrift::cli {
 namespace {
@@ -68,10 +69,10 @@ int run(const Flags& flags) {
                           row.different > 0 ? "  first: " + row.first_difference : ""));
   }
   out.write(different == 0
-                ? fmt::format("{} runs, every ledger equal: same tokens from the same logits, bit "
+                ? fmt::format("{}, every ledger equal: same tokens from the same logits, bit "
                               "for bit\n",
-                              runs)
-                : fmt::format("{} of {} runs differ\n", different, runs));
+                              counted(runs, "run"))
+                : fmt::format("{} of {} differ\n", different, counted(runs, "run")));
   return different == 0 ? written(out) : kCheckFailed;
 }
 

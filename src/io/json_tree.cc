@@ -141,6 +141,10 @@ const JsonNode* JsonNode::find(std::string_view key) const {
 
 Result<JsonNode> parse_json_tree(std::string_view text, const std::string& file_name,
                                  int64_t max_values) {
+  // The parser takes a zero byte for the end of the text, and would pass over what follows.
+  if (const size_t zero = text.find('\0'); zero != std::string_view::npos)
+    return Error{ErrorCode::kInvalid, file_name + ": expected JSON, found a zero byte at offset " +
+                                          std::to_string(zero)};
   TreeBuilder builder(max_values);
   bool parsed = false;
   try {

@@ -3,6 +3,8 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "server/json_text.h"
+
 namespace spindrift::server {
 namespace {
 
@@ -27,16 +29,26 @@ std::string place(std::string_view message) {
   return {};
 }
 
+// Messages repeat what the client sent: not megabytes of it.
+std::string shortened(std::string text) {
+  constexpr size_t kMost = 1000;
+  if (text.size() <= kMost) return text;
+  size_t cut = kMost;
+  while (cut > 0 && (static_cast<unsigned char>(text[cut]) & 0xC0U) == 0x80U) --cut;
+  text.resize(cut);
+  return text + "...";
+}
+
 }  // namespace
 
 std::string error_json(const ApiError& error) {
-  Json inner = {{"message", error.message},
+  Json inner = {{"message", shortened(error.message)},
                 {"type", type_of(error.status)},
                 {"param", nullptr},
                 {"code", nullptr}};
-  if (!error.param.empty()) inner["param"] = error.param;
+  if (!error.param.empty()) inner["param"] = shortened(error.param);
   if (!error.code.empty()) inner["code"] = error.code;
-  return Json({{"error", inner}}).dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json_text(Json({{"error", inner}}));
 }
 
 HttpReply error_reply(const ApiError& error) {

@@ -1,8 +1,8 @@
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <utility>
 
 #include "app/answer.h"
+#include "server/json_text.h"
 #include "server/reply_format.h"
 
 namespace spindrift::server {
@@ -10,79 +10,49 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-std::string dump(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
 class ChatFormat final : public ReplyFormat {
  public:
-  ChatFormat(const Assembly& assembly, const Job& job)
-      : ReplyFormat(assembly, job), states_(job.answers()) {
+  ChatFormat(const Assembly& assembly, const Job& job) : ReplyFormat(assembly, job) {
     for (size_t a = 0; a < job.answers(); ++a) {
       const std::string prefix = "call_" + job.id.substr(0, 12) + "_" + std::to_string(a) + "_";
-      states_[a].answer =
+      streams_.push_back(
           std::make_unique<AnswerStream>(assembly, AnswerOptions{.prompt = job.prompt(a).text,
                                                                  .tools = job.tools_json,
                                                                  .split = true,
                                                                  .tool_calls = job.tool_calls,
-                                                                 .call_prefix = prefix});
+                                                                 .call_prefix = prefix}));
     }
   }
 
   std::string begin() override {
     std::string out;
-    for (size_t a = 0; a < states_.size(); ++a)
-      out += chunk(a, {{"role", "assistant"}, {"content", ""}}, std::nullopt, {});
+    for (size_t a = 0; a < streams_.size(); ++a)
+      out += chunk(a, delta({{"role", "assistant"}, {"content", ""}}));
     return out;
-  }
-
-  std::string chunks(size_t a, Progress progress) override {
-    State& state = states_[a];
-    for (Progress::Token& token : progress.tokens) state.tokens.push_back(std::move(token));
-    std::string out;
-    for (const Progress::Text& text : progress.texts)
-      out += pieces(a, state.answer->push(text.text), text.drafted);
-    if (!progress.outcome) return out;
-    out += pieces(a, state.answer->finish(), false);
-    Outcome& outcome = *progress.outcome;
-    Json extra = Json::object();
-    if (job().common.return_ledger) extra["ledger_digest"] = outcome.ledger_digest;
-    out += chunk(a, Json::object(), finish_reason(outcome, *state.answer), extra);
-    keep(a, std::move(outcome));
-    return out;
-  }
-
-  std::string body(std::vector<Progress> what) override {
-    Json choices = Json::array();
-    for (size_t a = 0; a < what.size(); ++a) {
-      Outcome& outcome = *what[a].outcome;
-      AnswerStream& answer = *states_[a].answer;
-      answer.push(outcome.text);
-      answer.finish();
-      Json choice = {{"index", a}, {"message", message(answer)}, {"logprobs", nullptr}};
-      if (job().common.top_logprobs) choice["logprobs"] = logprobs_json(what[a].tokens);
-      choice["finish_reason"] = finish_reason(outcome, answer);
-      if (job().common.return_token_ids) choice["token_ids"] = outcome.tokens;
-      if (job().common.return_ledger) choice["ledger_digest"] = outcome.ledger_digest;
-      choices.push_back(std::move(choice));
-      keep(a, std::move(outcome));
-    }
-    return whole(dump(choices));
   }
 
  private:
-  struct State {
-    std::unique_ptr<AnswerStream> answer;
-    std::vector<Progress::Token> tokens;  // not yet in a chunk
-  };
-
   const char* id_prefix() const override { return "chatcmpl-"; }
   const char* object(bool chunk) const override {
     return chunk ? "chat.completion.chunk" : "chat.completion";
   }
 
-  static std::string finish_reason(const Outcome& outcome, const AnswerStream& answer) {
-    if (outcome.reason == FinishReason::kStop && answer.tool_calls() > 0) return "tool_calls";
+  std::vector<std::string> pieces(size_t a, const Progress::Text& text) override {
+    return deltas(streams_[a]->push(text.text), text.drafted);
+  }
+  std::vector<std::string> last_pieces(size_t a) override {
+    std::vector<std::string> out = deltas(streams_[a]->finish(), false);
+    out.push_back(delta(Json::object()));
+    return out;
+  }
+  std::string whole(size_t a, const std::string& text) override {
+    AnswerStream& answer = *streams_[a];
+    answer.push(text);
+    answer.finish();
+    return json_text(Json{{"message", message(answer)}});
+  }
+  std::string finish_reason(size_t a, const Outcome& outcome) const override {
+    if (outcome.reason == FinishReason::kStop && streams_[a]->tool_calls() > 0) return "tool_calls";
     return std::string(name(outcome.reason));
   }
 
@@ -94,13 +64,15 @@ class ChatFormat final : public ReplyFormat {
     return out;
   }
 
-  std::string pieces(size_t a, const std::vector<AnswerPiece>& all, bool drafted) {
-    std::string out;
-    for (const AnswerPiece& piece : all) out += chunk(a, delta(piece, drafted), std::nullopt, {});
+  static std::string delta(const Json& json) { return json_text(Json{{"delta", json}}); }
+
+  std::vector<std::string> deltas(const std::vector<AnswerPiece>& all, bool drafted) const {
+    std::vector<std::string> out;
+    for (const AnswerPiece& piece : all) out.push_back(delta(piece_json(piece, drafted)));
     return out;
   }
 
-  Json delta(const AnswerPiece& piece, bool drafted) const {
+  Json piece_json(const AnswerPiece& piece, bool drafted) const {
     Json out;
     switch (piece.kind) {
       case AnswerPiece::Kind::kReasoning:
@@ -124,25 +96,6 @@ class ChatFormat final : public ReplyFormat {
     return out;
   }
 
-  // One event of one choice; it takes along the tokens that have come since the last one.
-  std::string chunk(size_t a, Json delta, const std::optional<std::string>& reason,
-                    const Json& extra) {
-    Json choice = {{"index", a},
-                   {"delta", std::move(delta)},
-                   {"logprobs", nullptr},
-                   {"finish_reason", nullptr}};
-    if (reason) choice["finish_reason"] = *reason;
-    const auto tokens = std::exchange(states_[a].tokens, {});
-    if (job().common.top_logprobs && !tokens.empty()) choice["logprobs"] = logprobs_json(tokens);
-    if (job().common.return_token_ids) {
-      Json ids = Json::array();
-      for (const Progress::Token& token : tokens) ids.push_back(token.id);
-      choice["token_ids"] = std::move(ids);
-    }
-    if (extra.is_object()) choice.update(extra);
-    return event(dump(choice));
-  }
-
   Json token_json(TokenId id, float logprob) const {
     Json bytes = Json::array();
     for (const char byte : assembly().tokenizer().bytes(id))
@@ -152,7 +105,8 @@ class ChatFormat final : public ReplyFormat {
             {"bytes", std::move(bytes)}};
   }
 
-  Json logprobs_json(const std::vector<Progress::Token>& tokens) const {
+  std::string logprobs_json(size_t /*answer*/,
+                            const std::vector<Progress::Token>& tokens) override {
     Json content = Json::array();
     for (const Progress::Token& token : tokens) {
       if (!token.logprobs || is_stop_id(token.id)) continue;
@@ -162,10 +116,10 @@ class ChatFormat final : public ReplyFormat {
         entry["top_logprobs"].push_back(token_json(top.id, top.logprob));
       content.push_back(std::move(entry));
     }
-    return {{"content", std::move(content)}, {"refusal", nullptr}};
+    return json_text(Json{{"content", std::move(content)}, {"refusal", nullptr}});
   }
 
-  std::vector<State> states_;
+  std::vector<std::unique_ptr<AnswerStream>> streams_;  // of each answer
 };
 
 }  // namespace

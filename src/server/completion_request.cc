@@ -11,6 +11,7 @@ namespace {
 
 constexpr int64_t kMaxTopLogprobs = 20;
 constexpr size_t kMaxStops = 64;
+constexpr size_t kMaxStopBytes = 1024;  // of each: every answer has tables of them
 constexpr size_t kMaxBiases = 1024;
 constexpr int64_t kMaxPrompts = 256;
 
@@ -37,6 +38,14 @@ std::optional<T> whole_number(std::string_view text) {
   return value;
 }
 
+// Decimal digits alone: an id has one spelling ("5", not "05" or "-0").
+std::optional<TokenId> plain_id(std::string_view text) {
+  const bool digits =
+      std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+  if (!digits || (text.size() > 1 && text[0] == '0')) return std::nullopt;
+  return whole_number<TokenId>(text);
+}
+
 // Any 64 bits: negative seeds, which other servers take, stand for their two's complement.
 void read_seed(FieldReader& in, uint64_t& seed) {
   if (!in.has("seed")) return;
@@ -57,8 +66,8 @@ void read_logit_bias(FieldReader& in, const RequestContext& context, SamplingPar
   if (ids.size() > kMaxBiases) return in.expected("logit_bias", "at most 1024 entries");
   const int64_t vocab = context.vocab;
   for (const std::string& id : ids) {
-    const auto token = whole_number<TokenId>(id);
-    if (!token || *token < 0 || *token >= vocab)
+    const auto token = plain_id(id);
+    if (!token || *token >= vocab)
       return in.refuse({.message = "logit_bias: expected token ids from 0 to " +
                                    std::to_string(vocab - 1) + ", found `" + id.substr(0, 24) + "`",
                         .param = "logit_bias"});
@@ -95,10 +104,11 @@ void read_stop(FieldReader& in, StopSpec& out) {
     out.texts = {in.text("stop").value_or("")};
   else if (const auto texts = in.texts("stop"))
     out.texts = *texts;
-  const bool blank = std::any_of(out.texts.begin(), out.texts.end(),
-                                 [](const std::string& text) { return text.empty(); });
-  if (out.texts.size() > kMaxStops || blank)
-    in.expected("stop", "up to 64 texts, none of them empty");
+  const bool fit = std::all_of(out.texts.begin(), out.texts.end(), [](const std::string& text) {
+    return !text.empty() && text.size() <= kMaxStopBytes;
+  });
+  if (out.texts.size() > kMaxStops || !fit)
+    in.expected("stop", "up to 64 texts of 1 to 1024 bytes");
   out.ignore_eos = in.boolean("ignore_eos").value_or(false);
   constexpr int64_t kMost = int64_t{1} << 40;
   for (const char* key : {"max_tokens", "max_completion_tokens"})  // the newer name wins

@@ -64,11 +64,14 @@ class Connection final : public httplib::Stream, public Peer {
   bool wait(short events, Clock::time_point deadline) const;
   ssize_t send(const char* data, size_t size);
   ssize_t fill(Clock::time_point deadline);
+  void pass_over_range(char* data, size_t count);
 
   const int socket_;
   const ConnectionLimits limits_;
   std::string buffer_;
   size_t at_ = 0;  // read position in buffer_
+  // Of the head's current line: its first bytes that are those of kRange; -1 = it is another line.
+  int in_range_ = -1;
   bool in_body_ = false;
   int64_t taken_ = 0;     // bytes of the current head, or of the body
   int64_t expected_ = 0;  // of the body; -1 = chunked

@@ -2,6 +2,7 @@
 
 #include <pthread.h>
 
+#include <exception>
 #include <utility>
 
 namespace spindrift::server {
@@ -9,12 +10,28 @@ namespace spindrift::server {
 void ConnectionThreads::enqueue(std::function<void()> connection) {
   {
     const std::lock_guard lock(mutex_);
-    waiting_.push_back(std::move(connection));
-    if (waiting_.size() > idle_ && threads_.size() < max_threads_)
-      threads_.emplace_back([this] { work(); });
-    crowded_ = waiting_.size() > idle_ && threads_.size() == max_threads_;
+    if (waiting_.size() < idle_ || add_thread() || !threads_.empty()) {
+      waiting_.push_back(std::move(connection));
+      crowded_ = waiting_.size() > idle_ && !can_grow();
+      connection = nullptr;
+    }
   }
+  if (connection) return connection();  // no thread was to be had: on this one
   changed_.notify_one();
+}
+
+bool ConnectionThreads::can_grow() const { return threads_.size() < max_threads_ && !refused_; }
+
+// False when there are as many as may be, or the system refuses one more.
+bool ConnectionThreads::add_thread() {
+  if (threads_.size() == max_threads_) return false;
+  try {
+    threads_.emplace_back([this] { work(); });
+    refused_ = false;
+  } catch (const std::exception&) {
+    refused_ = true;
+  }
+  return !refused_;
 }
 
 void ConnectionThreads::work() {
@@ -29,7 +46,7 @@ void ConnectionThreads::work() {
       if (waiting_.empty()) return;
       connection = std::move(waiting_.front());
       waiting_.pop_front();
-      crowded_ = waiting_.size() > idle_ && threads_.size() == max_threads_;
+      crowded_ = waiting_.size() > idle_ && !can_grow();
     }
     connection();
   }

@@ -12,8 +12,8 @@
 
 namespace spindrift::server {
 
-// One thread a connection, made when needed, at most `max_threads`; further connections wait for
-// one to end, and `crowded` tells idle ones to make room.
+// One thread a connection, made when needed, at most `max_threads` or as many as the system gives;
+// further connections wait for one to end, and `crowded` tells idle ones to make room.
 class ConnectionThreads final : public httplib::TaskQueue {
  public:
   ConnectionThreads(size_t max_threads, std::atomic<bool>& crowded)
@@ -24,6 +24,8 @@ class ConnectionThreads final : public httplib::TaskQueue {
 
  private:
   void work();
+  bool add_thread();
+  bool can_grow() const;
 
   const size_t max_threads_;
   std::atomic<bool>& crowded_;
@@ -32,6 +34,7 @@ class ConnectionThreads final : public httplib::TaskQueue {
   std::deque<std::function<void()>> waiting_;
   size_t idle_ = 0;
   bool over_ = false;
+  bool refused_ = false;  // by the system, when a thread was last asked for
   std::vector<std::thread> threads_;
 };
 

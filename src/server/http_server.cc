@@ -1,6 +1,7 @@
 #include "server/http_server.h"
 
 #include <httplib.h>
+#include <malloc.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -20,6 +21,8 @@ namespace {
 
 constexpr int kBacklog = 512;
 constexpr size_t kRequestsPerConnection = 10'000;
+constexpr int64_t kSmallBody = 64 * 1024;    // has room whatever others hold
+constexpr int64_t kLargeBody = 1024 * 1024;  // worth giving memory back after
 
 HttpRequest request_head(const httplib::Request& in) {
   HttpRequest out{.method = in.method, .path = in.path, .headers = {}, .body = {}, .arrived = {}};
@@ -32,14 +35,39 @@ HttpRequest request_head(const httplib::Request& in) {
   return out;
 }
 
-// The length a request announces: -1 = chunked, nullopt = no body or no valid length.
-std::optional<int64_t> body_length(const HttpRequest& request) {
-  if (!request.header("transfer-encoding").empty()) return -1;
-  const std::string_view text = request.header("content-length");
-  int64_t length = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), length);
-  if (error != std::errc{} || end != text.data() + text.size() || length < 0) return std::nullopt;
-  return length;
+// How a head announces the body after it.
+struct Frame {
+  enum class Kind : uint8_t { kNone, kLength, kChunked, kWrong };
+  Kind kind = Kind::kNone;
+  int64_t length = 0;  // -1 = known only when the body has been read, or not at all
+};
+
+bool is_chunked(std::string_view coding) {
+  constexpr std::string_view kChunked = "chunked";
+  return std::equal(coding.begin(), coding.end(), kChunked.begin(), kChunked.end(),
+                    [](char a, char b) { return (a | 0x20) == b; });
+}
+
+// What a proxy in front could read in another way is wrong: more than one length, a length and a
+// coding, a coding other than chunked.
+Frame body_frame(const HttpRequest& request) {
+  constexpr Frame kWrong = {.kind = Frame::Kind::kWrong, .length = -1};
+  Frame out;
+  for (const auto& [name, value] : request.headers) {
+    if (name != "transfer-encoding" && name != "content-length") continue;
+    if (out.kind != Frame::Kind::kNone) return kWrong;
+    if (name == "transfer-encoding") {
+      if (!is_chunked(value)) return kWrong;
+      out = {.kind = Frame::Kind::kChunked, .length = -1};
+    } else {
+      const auto [end, error] =
+          std::from_chars(value.data(), value.data() + value.size(), out.length);
+      if (error != std::errc{} || end != value.data() + value.size() || out.length < 0)
+        return kWrong;
+      out.kind = Frame::Kind::kLength;
+    }
+  }
+  return out;
 }
 
 bool serves(const Route& route, std::string_view path) {
@@ -51,8 +79,53 @@ bool has_method(const Route& route, std::string_view method) {
   return route.method == method || (method == "HEAD" && route.method == "GET");
 }
 
-std::string regex_of(const Route& route) {
-  return route.prefix ? route.path + "(/[^]*)?" : route.path;
+// What one request holds of a number of bytes that all share.
+class Share {
+ public:
+  explicit Share(std::atomic<int64_t>& left) : left_(left) {}
+  ~Share() { left_ += held_; }
+  Share(const Share&) = delete;
+  Share& operator=(const Share&) = delete;
+  // Holds `bytes` in all; false when there are not that many left.
+  bool hold(int64_t bytes) {
+    const int64_t more = bytes - held_;
+    if (more <= 0) return true;
+    if ((left_ -= more) < 0) {
+      left_ += more;
+      return false;
+    }
+    held_ += more;
+    return true;
+  }
+
+ private:
+  std::atomic<int64_t>& left_;
+  int64_t held_ = 0;
+};
+
+// Gives the memory that reading a large body took back to the system: the C library would keep that
+// of every thread that ever read one.
+class GiveBack {
+ public:
+  explicit GiveBack(std::string& body) : body_(body) {}
+  ~GiveBack() {
+    if (std::ssize(body_) < kLargeBody) return;
+    body_ = {};
+    malloc_trim(0);
+  }
+  GiveBack(const GiveBack&) = delete;
+  GiveBack& operator=(const GiveBack&) = delete;
+
+ private:
+  std::string& body_;
+};
+
+// Of a head that the library refused.
+ApiError head_error(int status) {
+  return {.status = status,
+          .message = status == 414 ? "the path is too long"
+                                   : "expected a request line and headers of HTTP/1.1, each of "
+                                     "less than 8192 bytes"};
 }
 
 }  // namespace
@@ -62,21 +135,28 @@ class HttpServer::Listener final : public httplib::Server {
   Listener(HttpOptions options, std::vector<Route> routes)
       : options_(std::move(options)), routes_(std::move(routes)) {
     limits_.body_bytes = options_.max_body_bytes;
+    bodies_left_ = options_.max_bodies_bytes;
     new_task_queue = [this] {
       return new ConnectionThreads(static_cast<size_t>(options_.max_connections), crowded_);
     };
     set_pre_routing_handler(
         [this](const httplib::Request& in, httplib::Response& out) { return admit(in, out); });
-    for (const Route& route : routes_) {
-      if (route.method == "GET")
-        Get(regex_of(route), [this, &route](const httplib::Request& in, httplib::Response& out) {
-          answer(route, head(in), in, out);
+    // Sees the library's own refusals, which have no body, and all others.
+    set_error_handler(HandlerWithResponse([](const httplib::Request&, httplib::Response& out) {
+      if (out.has_header("Content-Type")) return HandlerResponse::Unhandled;
+      out.set_content(error_json(head_error(out.status)), "application/json");
+      return HandlerResponse::Handled;
+    }));
+    set_exception_handler(
+        [this](const httplib::Request& in, httplib::Response& out, const std::exception_ptr&) {
+          out.set_header("Connection", "close");
+          send(head(in), error_reply({.status = 500, .message = "the request failed here"}), out);
         });
-      else
-        Post(regex_of(route),
+    for (const Route& route : routes_)
+      if (route.method == "POST")
+        Post(route.path,
              [this, &route](const httplib::Request& in, httplib::Response& out,
                             const httplib::ContentReader& read) { receive(route, in, out, read); });
-    }
   }
 
   Result<int> bind(const std::string& host, int port) {
@@ -115,13 +195,27 @@ class HttpServer::Listener final : public httplib::Server {
     std::optional<HttpReply> refusal;
     if (options_.gate) refusal = options_.gate(request);
     if (!refusal) refusal = refuse(request);
-    if (!refusal) return HandlerResponse::Unhandled;
-    send(request, std::move(*refusal), out);
+    // What has a body is left to the library's routes, which read it. Those match by a regular
+    // expression that takes stack for every byte of a path, so the others are found here.
+    if (!refusal && request.method == "POST") return HandlerResponse::Unhandled;
+    if (refusal) {
+      send(request, std::move(*refusal), out);
+    } else {
+      const auto route = std::find_if(routes_.begin(), routes_.end(), [&](const Route& entry) {
+        return serves(entry, request.path) && has_method(entry, request.method);
+      });
+      answer(*route, request, in, out);
+    }
     return HandlerResponse::Handled;
   }
 
   // What can be said without the body.
   std::optional<HttpReply> refuse(const HttpRequest& request) const {
+    const Frame frame = body_frame(request);
+    if (frame.kind == Frame::Kind::kWrong)
+      return error_reply({.status = 400,
+                          .message = "expected one Content-Length or the one Transfer-Encoding "
+                                     "`chunked`, and not both"});
     bool known = false;
     std::string allowed;
     for (const Route& route : routes_) {
@@ -143,10 +237,9 @@ class HttpServer::Listener final : public httplib::Server {
       return error_reply({.status = 415, .message = "a compressed body is not supported"});
     if (request.header("content-type").starts_with("multipart/"))
       return error_reply({.status = 415, .message = "expected a JSON body, found multipart data"});
-    const auto length = body_length(request);
-    if (!length)
+    if (frame.kind == Frame::Kind::kNone)
       return error_reply({.status = 411, .message = "expected a Content-Length or a chunked body"});
-    if (*length > options_.max_body_bytes) return too_large();
+    if (frame.length > options_.max_body_bytes) return too_large();
     return std::nullopt;
   }
 
@@ -160,15 +253,26 @@ class HttpServer::Listener final : public httplib::Server {
   void receive(const Route& route, const httplib::Request& in, httplib::Response& out,
                const httplib::ContentReader& read) {
     HttpRequest request = head(in);
+    const GiveBack after(request.body);
+    Share share(bodies_left_);
     bool fits = true;
+    bool room = true;
     const bool whole = read([&](const char* data, size_t size) {
-      fits = request.body.size() + size <= static_cast<size_t>(options_.max_body_bytes);
-      if (fits) request.body.append(data, size);
-      return fits;
+      const auto bytes = static_cast<int64_t>(request.body.size() + size);
+      fits = bytes <= options_.max_body_bytes;
+      room = share.hold(bytes - kSmallBody);
+      if (fits && room) request.body.append(data, size);
+      return fits && room;
     });
     if (whole) return answer(route, request, in, out);
     out.set_header("Connection", "close");
     if (!fits) return send(request, too_large(), out);
+    if (!room)
+      return send(request,
+                  error_reply({.status = 429,
+                               .message = "too many large requests are being read at once",
+                               .code = "too_many_large_requests"}),
+                  out);
     const bool slow = connection(in).broken() == Connection::Broken::kTooSlow;
     send(request,
          error_reply(
@@ -211,26 +315,50 @@ class HttpServer::Listener final : public httplib::Server {
 
   bool process_and_close_socket(socket_t socket) override {
     Connection peer(socket, limits_);
-    for (size_t i = 0; i < kRequestsPerConnection; ++i) {
-      if (!peer.wait_for_request(leaving_, crowded_)) return true;
-      const httplib::Request* key = nullptr;
-      bool last = false;
-      const bool ok = process_request(peer, false, last, [&](httplib::Request& request) {
-        key = &request;
-        request.ranges.clear();
-        peer.begin_body(body_length(request_head(request)).value_or(0));
-        const std::lock_guard lock(mutex_);
-        connections_[key] = &peer;
-      });
-      if (key != nullptr) {
-        const std::lock_guard lock(mutex_);
-        connections_.erase(key);
+    try {
+      for (size_t i = 0; i < kRequestsPerConnection; ++i) {
+        if (!peer.wait_for_request(leaving_, crowded_)) return true;
+        if (!serve_one(peer)) break;
       }
-      if (key == nullptr) say_why(peer);
-      if (!ok || last || key == nullptr || !peer.body_consumed()) break;
+      peer.close_gently();
+    } catch (const std::exception&) {
+      // Out of memory outside of a handler: this connection ends, the others go on.
     }
-    peer.close_gently();
     return true;
+  }
+
+  // The connection that a request came by, known by the request while that is being served.
+  class Known {
+   public:
+    explicit Known(Listener& owner) : owner_(owner) {}
+    ~Known() {
+      const std::lock_guard lock(owner_.mutex_);
+      owner_.connections_.erase(key_);
+    }
+    Known(const Known&) = delete;
+    Known& operator=(const Known&) = delete;
+    void set(const httplib::Request& request, Connection& peer) {
+      const std::lock_guard lock(owner_.mutex_);
+      key_ = &request;
+      owner_.connections_[key_] = &peer;
+    }
+    explicit operator bool() const { return key_ != nullptr; }
+
+   private:
+    Listener& owner_;
+    const httplib::Request* key_ = nullptr;
+  };
+
+  // True when another request may follow.
+  bool serve_one(Connection& peer) {
+    Known known(*this);
+    bool last = false;
+    const bool ok = process_request(peer, false, last, [&](httplib::Request& request) {
+      peer.begin_body(body_frame(request_head(request)).length);
+      known.set(request, peer);
+    });
+    if (!known) say_why(peer);
+    return ok && !last && known && peer.body_consumed();
   }
 
   // A head that could not be read has no reply from the library.
@@ -256,6 +384,7 @@ class HttpServer::Listener final : public httplib::Server {
   HttpOptions options_;
   std::vector<Route> routes_;
   ConnectionLimits limits_;
+  std::atomic<int64_t> bodies_left_ = 0;  // bytes that bodies may yet hold
   std::atomic<bool> leaving_{false};
   std::atomic<bool> crowded_{false};
   std::mutex mutex_;

@@ -15,6 +15,8 @@ namespace spindrift::server {
 
 struct HttpOptions {
   int64_t max_body_bytes = 32 * 1024 * 1024;
+  // Of all bodies at once, small ones apart: reading a request takes a multiple of its body.
+  int64_t max_bodies_bytes = 64 * 1024 * 1024;
   int max_connections = 256;  // at once; further ones wait
   // Sees every request before its body is read; a reply ends it there.
   std::function<std::optional<HttpReply>(const HttpRequest&)> gate;
@@ -23,7 +25,8 @@ struct HttpOptions {
 };
 
 // HTTP/1.1 over one listening socket, a thread a connection. Answers what has no route with 404,
-// 405, and what breaks a limit with 408, 411, 413, 415 or 431.
+// 405, and what breaks a limit with 408, 411, 413, 415,
+// 429 or 431.
 class HttpServer {
  public:
   HttpServer(HttpOptions options, std::vector<Route> routes);

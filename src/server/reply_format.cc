@@ -2,18 +2,17 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "app/draft_report.h"
+#include "server/json_text.h"
 
 namespace spindrift::server {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-std::string dump(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
 
 void add(std::vector<int64_t>& sum, const std::vector<int64_t>& more) {
   if (more.size() > sum.size()) sum.resize(more.size());
@@ -47,10 +46,10 @@ void ReplyFormat::keep(size_t answer, Outcome outcome) {
 }
 
 std::string ReplyFormat::envelope(bool chunk) const {
-  std::string object = dump({{"id", id_prefix() + job_.id},
-                             {"object", this->object(chunk)},
-                             {"created", job_.created},
-                             {"model", job_.model}});
+  std::string object = json_text(Json{{"id", id_prefix() + job_.id},
+                                      {"object", this->object(chunk)},
+                                      {"created", job_.created},
+                                      {"model", job_.model}});
   object.pop_back();
   return object;
 }
@@ -72,26 +71,60 @@ std::string ReplyFormat::usage_json() const {
       {"completion_tokens_details", {{"accepted_prediction_tokens", draft.accepted}}},
       {"draft",
        Json::parse(draft_report_json(assembly_.drafter(), job_.common.draft, draft, generated))}};
-  return dump(usage);
+  return json_text(usage);
 }
 
-std::string ReplyFormat::event(const std::string& choices) const {
-  std::string out = "data: ";
-  out += envelope(true);
-  out += ",\"choices\":[";
-  out += choices;
-  out += job_.common.include_usage ? "],\"usage\":null}\n\n" : "]}\n\n";
+// `content` and what both kinds of choices have: members of one object, written side by side.
+std::string ReplyFormat::choice(size_t answer, const std::string& content,
+                                const std::string& logprobs, std::span<const TokenId> ids,
+                                const Outcome* outcome) const {
+  std::string out = "{\"index\":" + std::to_string(answer) + ',';
+  out.append(content, 1, content.size() - 2);
+  out += ",\"logprobs\":" + (logprobs.empty() ? "null" : logprobs);
+  Json rest = {{"finish_reason", nullptr}};
+  if (outcome != nullptr) rest["finish_reason"] = finish_reason(answer, *outcome);
+  if (job_.common.return_token_ids) rest["token_ids"] = ids;
+  if (outcome != nullptr && job_.common.return_ledger)
+    rest["ledger_digest"] = outcome->ledger_digest;
+  return out + ',' + json_text(rest).substr(1);
+}
+
+std::string ReplyFormat::chunk(size_t answer, const std::string& content, const Outcome* outcome) {
+  const auto tokens = std::exchange(waiting_[answer], {});
+  std::vector<TokenId> ids;
+  for (const Progress::Token& token : tokens) ids.push_back(token.id);
+  std::string logprobs;
+  if (job_.common.top_logprobs && !tokens.empty()) logprobs = logprobs_json(answer, tokens);
+  return "data: " + envelope(true) + ",\"choices\":[" +
+         choice(answer, content, logprobs, ids, outcome) +
+         (job_.common.include_usage ? "],\"usage\":null}\n\n" : "]}\n\n");
+}
+
+std::string ReplyFormat::chunks(size_t answer, Progress progress) {
+  std::move(progress.tokens.begin(), progress.tokens.end(), std::back_inserter(waiting_[answer]));
+  std::string out;
+  for (const Progress::Text& text : progress.texts)
+    for (const std::string& piece : pieces(answer, text)) out += chunk(answer, piece);
+  if (!progress.outcome) return out;
+  const std::vector<std::string> last = last_pieces(answer);
+  for (const std::string& piece : last)
+    out += chunk(answer, piece, &piece == &last.back() ? &*progress.outcome : nullptr);
+  keep(answer, std::move(*progress.outcome));
   return out;
 }
 
-std::string ReplyFormat::whole(const std::string& choices) const {
-  std::string out = envelope(false);
-  out += ",\"choices\":";
-  out += choices;
-  out += ",\"usage\":";
-  out += usage_json();
-  out += '}';
-  return out;
+std::string ReplyFormat::body(std::vector<Progress> what) {
+  std::string choices;
+  for (size_t answer = 0; answer < what.size(); ++answer) {
+    Outcome& outcome = *what[answer].outcome;
+    const std::string content = whole(answer, outcome.text);
+    std::string logprobs;
+    if (job_.common.top_logprobs) logprobs = logprobs_json(answer, what[answer].tokens);
+    if (answer > 0) choices += ',';
+    choices += choice(answer, content, logprobs, outcome.tokens, &outcome);
+    keep(answer, std::move(outcome));
+  }
+  return envelope(false) + ",\"choices\":[" + choices + "],\"usage\":" + usage_json() + '}';
 }
 
 std::string ReplyFormat::end() {

@@ -8,6 +8,7 @@
 #include "app/cost_cache.h"
 #include "app/prompt.h"
 #include "core/build_info.h"
+#include "server/json_text.h"
 #include "server/page.h"
 #include "server/service_model.h"
 
@@ -17,9 +18,18 @@ namespace {
 using Json = nlohmann::ordered_json;
 using std::chrono::steady_clock;
 
-HttpReply json_reply(const Json& json) {
-  return {.body = json.dump(-1, ' ', false, Json::error_handler_t::replace)};
+// [TEXT of each id]
+template <class Text>
+std::string json_list(const std::vector<TokenId>& ids, const Text& text) {
+  std::string out = "[";
+  for (const TokenId id : ids) {
+    if (out.size() > 1) out += ',';
+    out += text(id);
+  }
+  return out + ']';
 }
+
+HttpReply json_reply(const Json& json) { return {.body = json_text(json)}; }
 
 // A folder's last part, or a hub id as it is: the name tells nothing of this machine's folders.
 std::string public_name(const std::string& model) {
@@ -154,12 +164,19 @@ HttpReply Service::tokenize(const HttpRequest& request) {
   const auto read = read_tokenize_fields(request.body);
   if (const auto* error = std::get_if<ApiError>(&read)) return error_reply(*error);
   const auto& fields = std::get<TokenizeFields>(read);
+  constexpr int64_t kMostBytes = 4 * 1024 * 1024;
+  if (const auto bytes = std::ssize(fields.text) + std::ssize(fields.messages_json);
+      bytes > kMostBytes)
+    return error_reply({.message = "expected a text of at most " + std::to_string(kMostBytes) +
+                                   " bytes, found " + std::to_string(bytes),
+                        .param = fields.messages_json.empty() ? "prompt" : "messages"});
   const Tokenizer& tokenizer = model_->assembly.tokenizer();
   std::vector<TokenId> ids;
   if (!fields.messages_json.empty()) {
-    auto prompt = chat_prompt(
-        model_->assembly,
-        {.messages_json = fields.messages_json, .tools_json = {}, .enable_thinking = {}});
+    auto prompt = chat_prompt(model_->assembly, {.messages_json = fields.messages_json,
+                                                 .tools_json = {},
+                                                 .enable_thinking = {},
+                                                 .template_name = kTemplateName});
     if (!prompt.ok()) return error_reply(api_error(prompt.error(), "messages"));
     ids = std::move(prompt).value().ids;
   } else {
@@ -167,13 +184,15 @@ HttpReply Service::tokenize(const HttpRequest& request) {
     if (!encoded.ok()) return error_reply(api_error(encoded.error(), "prompt"));
     ids = std::move(encoded).value();
   }
-  Json reply = {{"tokens", ids},
-                {"ids", ids},
-                {"count", ids.size()},
-                {"max_model_len", model_->engine.context()}};
+  // A list of millions is better off as text.
+  const std::string list = json_list(ids, [](TokenId id) { return std::to_string(id); });
+  std::string body = "{\"tokens\":" + list + ",\"ids\":" + list +
+                     ",\"count\":" + std::to_string(ids.size()) +
+                     ",\"max_model_len\":" + std::to_string(model_->engine.context());
   if (fields.spellings)
-    for (const TokenId id : ids) reply["token_strs"].push_back(tokenizer.spelling(id));
-  return json_reply(reply);
+    body += ",\"token_strs\":" +
+            json_list(ids, [&](TokenId id) { return json_text(Json(tokenizer.spelling(id))); });
+  return {.body = body + '}'};
 }
 
 HttpReply Service::detokenize(const HttpRequest& request) {

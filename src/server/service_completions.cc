@@ -26,6 +26,18 @@ std::string fresh_id() {
   return text.data();
 }
 
+// Of a text with more bytes than any prompt of that many tokens has: whoever reads it into tokens
+// holds a multiple of it.
+std::optional<ApiError> too_long(int64_t bytes, int64_t context, const char* param) {
+  constexpr int64_t kBytesOfAToken = 256;
+  if (bytes / kBytesOfAToken <= context) return std::nullopt;
+  return ApiError{.message = std::string(param) + ": expected fewer than " +
+                             std::to_string(context) + " tokens (the context), found a text of " +
+                             std::to_string(bytes) + " bytes",
+                  .param = param,
+                  .code = "context_length_exceeded"};
+}
+
 std::string error_event(const ApiError& error) {
   return "data: " + error_json(error) + "\n\ndata: [DONE]\n\n";
 }
@@ -89,10 +101,14 @@ HttpReply Service::chat(const HttpRequest& request, const Peer& peer) {
   auto read = read_chat_fields(request.body, model_->context());
   if (const auto* error = std::get_if<ApiError>(&read)) return error_reply(*error);
   auto& fields = std::get<ChatFields>(read);
+  if (const auto error = too_long(std::ssize(fields.messages_json) + std::ssize(fields.tools_json),
+                                  model_->engine.context(), "messages"))
+    return error_reply(*error);
   auto prompt = chat_prompt(model_->assembly, {.messages_json = fields.messages_json,
                                                .tools_json = fields.tools_json,
                                                .enable_thinking = fields.enable_thinking,
-                                               .variables = fields.template_variables});
+                                               .variables = fields.template_variables,
+                                               .template_name = kTemplateName});
   if (!prompt.ok()) return error_reply(api_error(prompt.error(), "messages"));
   auto running = std::make_unique<Running>();
   running->job.common = std::move(fields.common);
@@ -114,7 +130,10 @@ HttpReply Service::text(const HttpRequest& request, const Peer& peer) {
       running->job.prompts.push_back({.text = {}, .ids = std::move(*ids)});
       continue;
     }
-    auto prompt = raw_prompt(model_->assembly.tokenizer(), std::get<std::string>(given));
+    const auto& words = std::get<std::string>(given);
+    if (const auto error = too_long(std::ssize(words), model_->engine.context(), "prompt"))
+      return error_reply(*error);
+    auto prompt = raw_prompt(model_->assembly.tokenizer(), words);
     if (!prompt.ok()) return error_reply(api_error(prompt.error(), "prompt"));
     running->job.prompts.push_back(std::move(prompt).value());
   }

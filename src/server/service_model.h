@@ -25,6 +25,9 @@ struct Service::Model {
   const int64_t created = std::time(nullptr);
 };
 
+// What errors call it: to clients no file of this machine is named.
+inline constexpr const char* kTemplateName = "chat template";
+
 inline double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }

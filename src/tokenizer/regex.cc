@@ -51,7 +51,7 @@ void initialize_once() {
 
 class OnigPattern : public Pattern {
  public:
-  OnigPattern(regex_t* regex, std::string where) : regex_(regex), where_(std::move(where)) {}
+  explicit OnigPattern(regex_t* regex) : regex_(regex) {}
   ~OnigPattern() override { onig_free(regex_); }
   OnigPattern(const OnigPattern&) = delete;
   OnigPattern& operator=(const OnigPattern&) = delete;
@@ -66,9 +66,9 @@ class OnigPattern : public Pattern {
       const int found = search.run(regex_, text, from);
       if (found == ONIG_MISMATCH) break;
       if (found < 0) {
-        return Error{ErrorCode::kLimit, where_ + ": regular expression failed on a text of " +
-                                            std::to_string(text.size()) +
-                                            " bytes: " + describe(found)};
+        return Error{ErrorCode::kLimit,
+                     "text to tokenize: a regular expression of the tokenizer failed on " +
+                         std::to_string(text.size()) + " bytes: " + describe(found)};
       }
       const auto begin = static_cast<size_t>(search.region->beg[0]);
       const auto end = static_cast<size_t>(search.region->end[0]);
@@ -119,7 +119,6 @@ class OnigPattern : public Pattern {
   };
 
   regex_t* regex_;
-  std::string where_;
 };
 
 }  // namespace
@@ -163,7 +162,7 @@ Result<std::unique_ptr<Pattern>> compile_regex(std::string_view expression,
                                           std::string(reinterpret_cast<const char*>(message),
                                                       static_cast<size_t>(std::max(length, 0)))};
   }
-  return std::unique_ptr<Pattern>(std::make_unique<OnigPattern>(regex, std::string(where)));
+  return std::unique_ptr<Pattern>(std::make_unique<OnigPattern>(regex));
 }
 
 }  // namespace spindrift

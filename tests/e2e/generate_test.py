@@ -23,6 +23,10 @@ class Prompts(Case):
         spaced = self.write("ids.txt", ids.replace(",", ", ") + "\n")
         self.assertEqual(self.generate(*PLAIN, "--prompt-ids", f"@{spaced}", "-n", 4)["token_ids"], expected["token_ids"])
 
+    def test_the_report_counts_one_token_and_several_tokens(self):
+        self.assertRegex(self.ok("generate", *PLAIN, "-p", "x", "-n", 1).err, r"generated +1 token, +[\d.]+ tokens/s")
+        self.assertRegex(self.ok("generate", *PLAIN, "-p", "x", "-n", 2).err, r"generated +2 tokens, +[\d.]+ tokens/s")
+
     def test_a_chat_prompt_starts_with_exactly_one_bos(self):
         ids = self.generate(*PLAIN, "-p", QUESTION, "-n", 1)["prompt_ids"]
         self.assertEqual((ids[0], ids.count(2)), (2, 1))

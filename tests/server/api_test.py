@@ -108,7 +108,7 @@ class Chat(ServerCase):
                              ("min_p", 2), ("repetition_penalty", 0), ("n", 0), ("n", 1000), ("n", 1.5), ("seed", "x"),
                              ("stop", ""), ("stop", [""]), ("stop", 5), ("max_tokens", -1), ("max_completion_tokens", "9"),
                              ("logprobs", 3), ("top_logprobs", 3), ("stream", "yes"), ("stream_options", {"include_usage": True}),
-                             ("logit_bias", {"x": 1}), ("logit_bias", {"99999999": 1}), ("logit_bias", {"3": 101}),
+                             ("logit_bias", {"x": 1}), ("logit_bias", {"99999999": 1}), ("logit_bias", {"05": 1, "5": 1}), ("logit_bias", {"3": 101}),
                              ("tools", 3), ("tool_choice", "perhaps"), ("draft_tokens", "many"), ("model", 3),
                              ("chat_template_kwargs", 1), ("return_token_ids", "x")):
             self.refused(400, field, **{field: value})
@@ -129,14 +129,32 @@ class Chat(ServerCase):
             error = self.refused(400, field, **{field: value})
             self.assertIn("not supported yet", error["message"])
 
+    def test_a_template_that_fails_is_not_named_by_its_file(self):
+        call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "no object"}}
+        body = {"messages": user("hi") + [{"role": "assistant", "content": None, "tool_calls": [call]}]}
+        for path in ("/v1/chat/completions", "/tokenize"):
+            message = self.refused(400, "messages", path=path, body=body)["message"]
+            self.assertRegex(message, r"^chat template:\d+: ")
+            self.assertNotIn("laguna", message)
+
     def test_a_prompt_beyond_the_context_is_a_request_error(self):
         error = self.refused(400, "messages", body={"messages": user("word " * 5000)})
         self.assertEqual(error["code"], "context_length_exceeded")
 
     def test_a_body_that_is_no_json_is_refused(self):
         for body in (b"", b"{", b"[]", b"nonsense", b'{"messages": [], "messages": []}', b'{"a": "\xff"}', b"[" * 100000,
-                     b'{"a":' * 100000):
+                     b'{"a":' * 100000,
+                     b'{"messages": []}\0', b'{"messages": []}\0{"more": 1}'):
             self.refused(400, None, body=body)
+
+    def test_what_is_far_beyond_the_context_is_refused_before_it_is_read_into_tokens(self):
+        big = "word " * (1 << 20)
+        for path, param, body in (("/v1/chat/completions", "messages", {"messages": user(big)}),
+                                  ("/v1/completions", "prompt", {"prompt": ["hi", big]})):
+            error = self.refused(400, param, path=path, body=body)
+            self.assertEqual(error["code"], "context_length_exceeded")
+            self.assertIn("bytes", error["message"])
+        self.refused(400, "prompt", path="/tokenize", body={"prompt": big})
 
 
 class Text(ServerCase):

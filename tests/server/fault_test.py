@@ -87,7 +87,7 @@ class Clients(ServerCase):
         self.assertIn(self.status(b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n"), (400, None))
         self.assertEqual(self.status(b"GET /" + b"a" * 9000 + b" HTTP/1.1\r\nConnection: close\r\n\r\n"), 414)
         self.assertEqual(self.status(b"POST /tokenize HTTP/1.1\r\nConnection: close\r\n\r\n"), 411)
-        self.assertEqual(self.status(b"POST /tokenize HTTP/1.1\r\nContent-Length: -5\r\nConnection: close\r\n\r\n"), 411)
+        self.assertEqual(self.status(b"POST /tokenize HTTP/1.1\r\nContent-Length: -5\r\nConnection: close\r\n\r\n"), 400)
         self.assertEqual(self.status(b"POST /tokenize HTTP/1.1\r\nContent-Length: 99999999999\r\nConnection: close\r\n\r\n"), 413)
         self.assertEqual(self.status(raw_request(CHAT, b'{"messages": "\xff\xfe"}')), 400)
         self.assertEqual(self.status(raw_request(CHAT, b"{" * 1000)), 400)

@@ -84,15 +84,16 @@ Result<std::string> Template::render(const Variables& variables, const Options& 
   Runtime rt(options.limits);
   rt.now = options.now;
   rt.microseconds = options.microseconds;
+  const std::string& name = options.name.empty() ? name_ : options.name;
   try {
     const Dict* context = variables(rt);
     rt.line = 1;
     return Evaluator(rt, *program_, *context).run();
   } catch (const TemplateError& error) {
     if (rt.line == 0) return Error{ErrorCode::kUsage, error.message};  // the variables are at fault
-    return located(error, name_, rt.line);
+    return located(error, name, rt.line);
   } catch (const std::bad_alloc&) {
-    return Error{ErrorCode::kLimit, name_ + ": out of memory while rendering"};
+    return Error{ErrorCode::kLimit, name + ": out of memory while rendering"};
   }
 }
 

@@ -35,6 +35,7 @@ class Template {
     Limits limits = {};
     std::tm now = {};  // what strftime_now tells
     int microseconds = 0;
+    std::string name = {};  // how errors call the template; empty = as parse() was told
   };
   Result<std::string> render(const Variables& variables, const Options& options) const;
 

@@ -174,11 +174,12 @@ class Answer {
 
 // --- figures -------------------------------------------------------------------------------------
 
+function counted(count, noun) { return count + ' ' + noun + (count === 1 ? '' : 's'); }
 function percent(part, whole) { return whole ? Math.round(100 * part / whole) + ' %' : '0 %'; }
 
 function showFigures(answer, started, first, usage) {
   const now = performance.now();
-  const parts = [answer.tokens + ' tokens'];
+  const parts = [counted(answer.tokens, 'token')];
   if (first) {
     const seconds = (now - first) / 1000;
     if (answer.tokens > 1 && seconds > 0) parts.push(((answer.tokens - 1) / seconds).toFixed(1) + ' tokens/s');
@@ -186,7 +187,7 @@ function showFigures(answer, started, first, usage) {
   }
   const draft = usage?.draft;
   if (draft) {
-    parts.push(draft.accepted + ' of ' + draft.drafted + ' draft tokens accepted (' + percent(draft.accepted, draft.drafted) + ')');
+    parts.push(draft.accepted + ' of ' + counted(draft.drafted, 'draft token') + ' accepted (' + percent(draft.accepted, draft.drafted) + ')');
     parts.push(draft.tokens_per_round.toFixed(2) + ' tokens a round');
   } else if (answer.draftedTokens) {
     parts.push(percent(answer.draftedTokens, answer.tokens) + ' of them from the draft');
@@ -255,7 +256,7 @@ async function answerNow() {
       }
       showFigures(answer, started, first, usage);
     }
-    $('status').textContent = 'Answer complete, ' + answer.tokens + ' tokens';
+    $('status').textContent = 'Answer complete, ' + counted(answer.tokens, 'token');
   } catch (error) {
     const stopped = error.name === 'AbortError';
     if (!stopped) answer.fail(error.message);

@@ -149,6 +149,15 @@ TEST(ChatTemplateLoad, NamedTemplatesServeToolsAndTheRest) {
   EXPECT_EQ(ChatTemplate::load(dir.path()).error().code, ErrorCode::kUnsupported);
 }
 
+TEST(ChatTemplateRender, ErrorsCallTheTemplateAsTheRequestSays) {
+  const auto parsed = ChatTemplate::parse("\n{{ raise_exception('no') }}", "/srv/models/a.jinja");
+  ASSERT_TRUE(parsed.ok()) << parsed.error().message;
+  EXPECT_EQ(parsed.value()->render({.messages = "[]"}).error().message,
+            "/srv/models/a.jinja:2: the template refuses: no");
+  EXPECT_EQ(parsed.value()->render({.messages = "[]", .template_name = "template"}).error().message,
+            "template:2: the template refuses: no");
+}
+
 TEST(ChatTemplateLoad, BrokenFilesAreNamed) {
   const testing::TempDir dir;
   write(dir.path() / "chat_template.jinja", "a\n{% if x %}");

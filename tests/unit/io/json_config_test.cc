@@ -80,6 +80,12 @@ TEST(JsonObject, RefusesWhatIsNoJson) {
     EXPECT_THAT(refusal(text), HasSubstr("config.json: expected")) << text;
 }
 
+TEST(JsonObject, AZeroByteEndsNothing) {
+  using namespace std::string_literals;
+  for (const std::string& text : {"{}\0"s, "{}\0x"s, "{\0}"s, "\0{}"s})
+    EXPECT_FALSE(JsonObject::parse(text, "f").ok());
+}
+
 TEST(JsonObject, RefusesDeepNestingWithoutRecursion) {
   EXPECT_THAT(refusal("{\"a\":" + std::string(1'000'000, '[')), HasSubstr("levels of nesting"));
 }

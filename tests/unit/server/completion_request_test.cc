@@ -60,6 +60,27 @@ TEST(ChatFields, BiasesNameIdsOfTheVocabulary) {
     EXPECT_EQ(param(std::string(R"(, "logit_bias": )") + wrong), "logit_bias") << wrong;
 }
 
+TEST(ChatFields, AnIdOfABiasHasOneSpelling) {
+  EXPECT_EQ(chat(R"(, "logit_bias": {"0": 1})").common.sampling.bias.size(), 1U);
+  for (const char* id : {"05", "00", "-0", "+5", " 5", "5 ", "5.0", "0x5", "5e0", "", "\\u0665",
+                         "99999999999999999999"})
+    EXPECT_EQ(param(R"(, "logit_bias": {")" + std::string(id) + R"(": 1})"), "logit_bias") << id;
+}
+
+TEST(ChatFields, StopsAreBoundedInNumberAndLength) {
+  const std::string longest(1024, 'x');
+  EXPECT_EQ(chat(R"(, "stop": ")" + longest + R"(")").common.stop.texts.size(), 1U);
+  EXPECT_EQ(param(R"(, "stop": ")" + longest + R"(x")"), "stop");
+  EXPECT_EQ(param(R"(, "stop": ["a", ")" + longest + R"(x"])"), "stop");
+}
+
+TEST(ChatFields, AMessageDoesNotRepeatMegabytes) {
+  const std::string body =
+      R"({"messages": [], "response_format": {"type": ")" + std::string(1 << 20, 'x') + R"("}})";
+  const auto read = read_chat_fields(body, context());
+  EXPECT_LT(error_json(std::get<ApiError>(read)).size(), 2000U);
+}
+
 TEST(ChatFields, TheNewerNameOfTheLimitWins) {
   EXPECT_EQ(chat(R"(, "max_completion_tokens": 5, "max_tokens": 7)").common.stop.max_new_tokens, 5);
 }

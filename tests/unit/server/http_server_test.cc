@@ -8,6 +8,8 @@
 
 #include <atomic>
 #include <chrono>
+#include <new>
+#include <stdexcept>
 #include <thread>
 
 namespace spindrift::server {
@@ -29,6 +31,42 @@ class Countdown final : public BodyStream {
  private:
   int left_;
   std::atomic<int>& alive_;
+};
+
+int connect_to(int port) {
+  const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(static_cast<uint16_t>(port));
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  EXPECT_EQ(::connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  return socket;
+}
+
+void send(int socket, const std::string& text) {
+  EXPECT_EQ(::send(socket, text.data(), text.size(), MSG_NOSIGNAL), std::ssize(text));
+}
+
+std::string receive(int socket) {
+  std::string out;
+  char block[4096];
+  for (ssize_t got = 0; (got = ::recv(socket, block, sizeof block, 0)) > 0;)
+    out.append(block, static_cast<size_t>(got));
+  ::close(socket);
+  return out;
+}
+
+class Broken final : public BodyStream {
+ public:
+  bool next(std::string& out) override {
+    if (begun_) throw std::bad_alloc();
+    begun_ = true;
+    out = "begin";
+    return true;
+  }
+
+ private:
+  bool begun_ = false;
 };
 
 class Http : public ::testing::Test {
@@ -64,6 +102,14 @@ class Http : public ::testing::Test {
            reply.stream = std::make_unique<Countdown>(3, alive_);
            return reply;
          }},
+        {"GET", "/throw", false,
+         [](const HttpRequest&, const Peer&) -> HttpReply { throw std::runtime_error("secret"); }},
+        {"GET", "/broken", false,
+         [](const HttpRequest&, const Peer&) {
+           HttpReply reply;
+           reply.stream = std::make_unique<Broken>();
+           return reply;
+         }},
         {"GET", "/endless", false, [this](const HttpRequest&, const Peer&) {
            HttpReply reply;
            reply.stream = std::make_unique<Countdown>(1 << 30, alive_);
@@ -71,26 +117,7 @@ class Http : public ::testing::Test {
          }}};
   }
 
-  int connect() const {
-    const int socket = ::socket(AF_INET, SOCK_STREAM, 0);
-    sockaddr_in address = {};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(static_cast<uint16_t>(port_));
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    EXPECT_EQ(::connect(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
-    return socket;
-  }
-  static void send(int socket, const std::string& text) {
-    EXPECT_EQ(::send(socket, text.data(), text.size(), MSG_NOSIGNAL), std::ssize(text));
-  }
-  static std::string receive(int socket) {
-    std::string out;
-    char block[4096];
-    for (ssize_t got = 0; (got = ::recv(socket, block, sizeof block, 0)) > 0;)
-      out.append(block, static_cast<size_t>(got));
-    ::close(socket);
-    return out;
-  }
+  int connect() const { return connect_to(port_); }
   std::string ask(const std::string& text) const {
     const int socket = connect();
     send(socket, text);
@@ -143,6 +170,85 @@ TEST_F(Http, BodiesBeyondTheLimitAreRefusedHoweverTheyCome) {
                   "3E9\r\n" +
                   std::string(1001, 'x') + "\r\n0\r\n\r\n")
                   .starts_with("HTTP/1.1 413"));
+}
+
+TEST_F(Http, ABodyAnnouncedInTwoWaysOrInOneThatIsNoneIsRefused) {
+  for (const char* headers :
+       {"Content-Length: 1\r\nContent-Length: 1\r\n", "Content-Length: 1\r\nContent-Length: 2\r\n",
+        "Content-Length: 1\r\nTransfer-Encoding: chunked\r\n", "Content-Length: 1, 1\r\n",
+        "Content-Length: +1\r\n", "Content-Length: -1\r\n", "Content-Length: 0x1\r\n",
+        "Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n",
+        "Transfer-Encoding: gzip, chunked\r\n", "Transfer-Encoding: identity\r\n"})
+    for (const char* line : {"POST /echo", "GET /count"}) {
+      const std::string reply = ask(std::string(line) + " HTTP/1.1\r\n" + headers + "\r\nx");
+      EXPECT_TRUE(reply.starts_with("HTTP/1.1 400")) << line << ' ' << headers;
+    }
+  EXPECT_TRUE(ask("POST /echo HTTP/1.1\r\nConnection: close\r\n\r\n").starts_with("HTTP/1.1 411"));
+}
+
+TEST_F(Http, WhatTheLibraryRefusesHasAnErrorObjectToo) {
+  for (const std::string& request :
+       {std::string("nonsense\r\n\r\n"),
+        "GET /count HTTP/1.1\r\nX: " + std::string(9000, 'x') + "\r\n\r\n",
+        "GET /" + std::string(9000, 'x') + " HTTP/1.1\r\nConnection: close\r\n\r\n"}) {
+    const std::string reply = ask(request);
+    EXPECT_TRUE(reply.starts_with("HTTP/1.1 4")) << reply;
+    EXPECT_NE(reply.find("\r\n\r\n{\"error\":{"), std::string::npos) << reply;
+  }
+}
+
+TEST_F(Http, RangesArePassedOverHoweverTheyAreCut) {
+  const std::string head = "GET /count HTTP/1.1\r\nRANGE: bytes=0-,x\r\nrange:bytes=9-1\r\n";
+  for (size_t cut = 18; cut < head.size(); cut += 7) {
+    const int socket = connect();
+    send(socket, head.substr(0, cut));
+    std::this_thread::yield();
+    send(socket, head.substr(cut) + "Connection: close\r\n\r\n");
+    EXPECT_TRUE(receive(socket).starts_with("HTTP/1.1 200"));
+  }
+}
+
+TEST_F(Http, ThrowingHandlersAndStreamsEndTheirConnectionAlone) {
+  const std::string reply = ask("GET /throw HTTP/1.1\r\n\r\n");
+  EXPECT_TRUE(reply.starts_with("HTTP/1.1 500")) << reply;
+  EXPECT_NE(reply.find("{\"error\":{"), std::string::npos) << reply;
+  EXPECT_EQ(reply.find("secret"), std::string::npos) << reply;
+  EXPECT_FALSE(ask("GET /broken HTTP/1.1\r\n\r\n").ends_with("0\r\n\r\n"));
+  EXPECT_TRUE(ask(post("y")).ends_with("y"));
+}
+
+TEST(HttpBodies, LargeOnesShareABudgetAndSmallOnesAlwaysFit) {
+  constexpr size_t kLarge = 150 * 1024;
+  HttpServer server(
+      {.max_body_bytes = 1024 * 1024, .max_bodies_bytes = 100 * 1024, .gate = {}, .finish = {}},
+      {{"POST", "/echo", false, [](const HttpRequest& request, const Peer&) {
+          return HttpReply{.body = std::to_string(request.body.size())};
+        }}});
+  const int port = server.bind("127.0.0.1", 0).value();
+  std::thread accepting([&] { server.run(); });
+  const std::string head =
+      "POST /echo HTTP/1.1\r\nConnection: close\r\nContent-Length: " + std::to_string(kLarge) +
+      "\r\n\r\n";
+  const int first = connect_to(port);
+  send(first, head + std::string(kLarge - 1, 'x'));  // all but a byte
+  std::string second;
+  do {  // until the first has been read that far
+    const int socket = connect_to(port);
+    send(socket, head + std::string(kLarge, 'x'));
+    second = receive(socket);
+  } while (second.starts_with("HTTP/1.1 200"));
+  EXPECT_TRUE(second.starts_with("HTTP/1.1 429")) << second;
+  EXPECT_NE(second.find("Retry-After: "), std::string::npos);
+  const int small = connect_to(port);
+  send(small, "POST /echo HTTP/1.1\r\nConnection: close\r\nContent-Length: 1\r\n\r\nx");
+  EXPECT_TRUE(receive(small).starts_with("HTTP/1.1 200"));
+  send(first, "x");
+  EXPECT_TRUE(receive(first).ends_with("\r\n\r\n" + std::to_string(kLarge)));
+  const int later = connect_to(port);
+  send(later, head + std::string(kLarge, 'x'));
+  EXPECT_TRUE(receive(later).starts_with("HTTP/1.1 200"));
+  server.stop();
+  accepting.join();
 }
 
 TEST_F(Http, MoreClientsThanThreadsAreAllServed) {

@@ -8,8 +8,10 @@
 #include <atomic>
 #include <cctype>
 #include <charconv>
+#include <chrono>
 #include <cstring>
 #include <mutex>
+#include <thread>
 #include <unordered_map>
 
 #include "server/api_error.h"
@@ -178,8 +180,15 @@ class HttpServer::Listener final : public httplib::Server {
     return got;
   }
 
+  void run() {
+    listen_after_bind();
+    ended_ = true;
+  }
+
   void leave() {
     leaving_ = true;
+    // The library forgets a stop that comes before its loop has begun.
+    while (!is_running() && !ended_) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     stop();
   }
 
@@ -386,6 +395,7 @@ class HttpServer::Listener final : public httplib::Server {
   ConnectionLimits limits_;
   std::atomic<int64_t> bodies_left_ = 0;  // bytes that bodies may yet hold
   std::atomic<bool> leaving_{false};
+  std::atomic<bool> ended_{false};  // run() has
   std::atomic<bool> crowded_{false};
   std::mutex mutex_;
   std::unordered_map<const httplib::Request*, Connection*> connections_;
@@ -397,7 +407,7 @@ HttpServer::~HttpServer() = default;
 Result<int> HttpServer::bind(const std::string& host, int port) {
   return listener_->bind(host, port);
 }
-void HttpServer::run() { listener_->listen_after_bind(); }
+void HttpServer::run() { listener_->run(); }
 void HttpServer::stop() { listener_->leave(); }
 
 }  // namespace spindrift::server

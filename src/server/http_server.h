@@ -39,7 +39,7 @@ class HttpServer {
   // Accepts and answers until stop(). Returns when every connection has ended.
   void run();
   // No more connections; those that wait for a request are closed. Streams that are being sent are
-  // cut. From any thread, after run() has begun.
+  // cut. From any thread, once one is on its way into run().
   void stop();
 
  private:

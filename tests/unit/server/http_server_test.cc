@@ -217,6 +217,17 @@ TEST_F(Http, ThrowingHandlersAndStreamsEndTheirConnectionAlone) {
   EXPECT_TRUE(ask(post("y")).ends_with("y"));
 }
 
+TEST(HttpStop, ComesThroughHoweverSoonAfterTheStart) {
+  for (int i = 0; i < 20; ++i) {
+    HttpServer server({}, {});
+    ASSERT_TRUE(server.bind("127.0.0.1", 0).ok());
+    std::thread accepting([&] { server.run(); });
+    server.stop();
+    server.stop();
+    accepting.join();
+  }
+}
+
 TEST(HttpBodies, LargeOnesShareABudgetAndSmallOnesAlwaysFit) {
   constexpr size_t kLarge = 150 * 1024;
   HttpServer server(

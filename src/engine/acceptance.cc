@@ -8,8 +8,7 @@ namespace {
 
 constexpr double kMemory = 0.95;  // what is left of a round's weight after the next
 constexpr double kGuessed = 4;    // weight of the guess, in rounds
-constexpr double kPooled = 3;     // and of all depths together
-constexpr double kHint = 3;       // the weight that remains of what faded
+constexpr double kPooled = 2;     // and of all depths together
 
 }  // namespace
 
@@ -32,11 +31,11 @@ double Acceptance::hit(int depth, double guess) const {
   return (depths_[at].hits + kPooled * pooled) / (depths_[at].tries + kPooled);
 }
 
-void Acceptance::fade() {
+void Acceptance::fade(double rounds) {
   for (Depth& depth : depths_) {
-    if (depth.tries <= kHint) continue;
-    depth.hits *= kHint / depth.tries;
-    depth.tries = kHint;
+    if (depth.tries <= rounds) continue;
+    depth.hits *= rounds / depth.tries;
+    depth.tries = rounds;
   }
 }
 

@@ -13,8 +13,8 @@ class Acceptance {
   void add(int drafted, int accepted);
   // Depths count from 1. `guess`: of a drafter nothing is known of.
   double hit(int depth, double guess) const;
-  // Keeps what is known as a hint: new evidence outweighs it soon.
-  void fade();
+  // Keeps what is known as a hint of at most so many rounds: new evidence outweighs it then.
+  void fade(double rounds);
   bool any() const { return !depths_.empty(); }
 
  private:

@@ -10,6 +10,8 @@ constexpr double kChainGuess = 0.9;  // hits of a chain nothing is known of: one
 constexpr double kTreeGuess = 0.35;  // and of what a chain misses, a tree's
 constexpr int kFreeLooks = 3;        // in a row, before gaps grow
 constexpr int64_t kFirstGap = 8, kLongestGap = 512;
+constexpr double kStale = 2;      // rounds that what led to a pause counts for at a look
+constexpr double kOthers = 8;     // and what other requests saw, at a request's first draft
 constexpr double kRecent = 0.15;  // the newest round's part of a recent mean
 
 std::string tenths(double x) {
@@ -53,8 +55,8 @@ double DraftHistory::tree_hit(int depth, const DraftExperience& all) const {
 
 void DraftHistory::look() {
   looking_ = true;
-  own_.chain.fade();
-  own_.tree.fade();
+  own_.chain.fade(kStale);
+  own_.tree.fade(kStale);
 }
 
 bool DraftHistory::may_look() const {
@@ -75,15 +77,15 @@ void DraftHistory::decide(const WidthChoice& choice) {
 void DraftHistory::record(const DraftOutcome& draft, DraftExperience& all) {
   if (drafted_rounds_ == 0) {
     own_ = all;
-    own_.chain.fade();
-    own_.tree.fade();
+    own_.chain.fade(kOthers);
+    own_.tree.fade(kOthers);
   }
   const bool is_tree = draft.depth < draft.nodes;
   for (DraftExperience* seen : {&own_, &all}) {
     seen->chain.add(draft.depth, is_tree ? draft.accepted_first : draft.accepted);
     if (is_tree) seen->tree.add(draft.depth, draft.accepted);
   }
-  if (looking_ && draft.accepted < draft.depth) ++useless_looks_;
+  if (looking_) useless_looks_ = draft.accepted < draft.depth ? useless_looks_ + 1 : 0;
   looking_ = false;
   ++drafted_rounds_;
   rounds_without_ = 0;

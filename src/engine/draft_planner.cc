@@ -17,9 +17,10 @@ constexpr int kPlainGap = 64;           // rounds from one plain yardstick to th
 constexpr int kLongPlainGap = 256;      // where drafting pays well
 constexpr double kPaysWell = 1.5;
 constexpr double kLookShare = 0.005;  // of the time, that looks may cost
-constexpr double kMostStall = 1.5;    // of what was planned, that is charged for
-constexpr int kFreeMisses = 3;        // looks at a drafter, before gaps grow
-constexpr int64_t kFirstGap = 8;
+constexpr double kMostStall = 1.2;    // of what was planned, that is charged for
+constexpr int kFreeMisses = 5;        // looks at a drafter, before gaps grow
+constexpr double kLeastCredit = 1;    // to begin with
+constexpr int64_t kFirstGap = 6;
 constexpr int kMostDoublings = 20;
 constexpr int64_t kMostWaiting = 512;  // rows; a drafter sees a window
 constexpr int64_t kHorizon = 32;       // rounds over which rows that wait at first must pay
@@ -38,7 +39,9 @@ double hopeful(const CostCurve& curve, int size) {
 }  // namespace
 
 DraftPlanner::DraftPlanner(const DraftLimits& limits, RoundCosts costs, int64_t max_nodes)
-    : limits_(limits), max_nodes_(max_nodes), costs_(std::move(costs)) {}
+    : limits_(limits), max_nodes_(max_nodes), costs_(std::move(costs)) {
+  costs_.credit = std::max(costs_.credit, kLeastCredit);  // other prompts may fare better
+}
 
 void DraftPlanner::choose(std::span<DraftSeat> seats) {
   planned_s_ = 0;

@@ -72,7 +72,7 @@ struct RoundCosts {
   CostCurve intake;  // what rows that waited for a pass add to it, by rows
   // What drafting has won over plain rounds and may lose again where it does not seem to pay, in
   // plain rounds.
-  static constexpr double kFirstCredit = 1.5, kMostCredit = 6;
+  static constexpr double kFirstCredit = 2, kMostCredit = 8;
   double credit = kFirstCredit;
 };
 

@@ -53,14 +53,30 @@ LogLevel log_level(std::string_view name) {
   return name == "error" ? LogLevel::kError : LogLevel::kOff;
 }
 
+// A key that no header could carry would lock everybody out.
+bool fits_a_header(std::string_view key) {
+  constexpr size_t kMostBytes = 4096;
+  return key.size() <= kMostBytes && std::none_of(key.begin(), key.end(), [](char c) {
+           const auto byte = static_cast<unsigned char>(c);
+           return byte <= ' ' || byte == 0x7F;
+         });
+}
+
 // The first line of --api-key-file, or --api-key.
 Result<std::string> api_key(const Flags& flags) {
-  if (flags.key_file.empty()) return flags.key;
-  SPINDRIFT_TRY(std::string text, read_text(flags.key_file));
-  text.erase(std::min(text.find_first_of("\r\n"), text.size()));
-  if (text.empty())
-    return Error{ErrorCode::kUsage, flags.key_file + ": expected a key in the first line"};
-  return text;
+  const bool in_file = !flags.key_file.empty();
+  std::string key = flags.key;
+  if (in_file) {
+    SPINDRIFT_TRY(key, read_text(flags.key_file));
+    key.erase(std::min(key.find_first_of("\r\n"), key.size()));
+    if (key.empty())
+      return Error{ErrorCode::kUsage, flags.key_file + ": expected a key in the first line"};
+  }
+  if (!fits_a_header(key))
+    return Error{ErrorCode::kUsage, (in_file ? flags.key_file : std::string("--api-key")) +
+                                        ": expected a key of at most 4096 bytes without spaces "
+                                        "and control characters"};
+  return key;
 }
 
 // The signals that end the server. Held back in every thread from here on, so that one thread can

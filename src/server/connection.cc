@@ -76,7 +76,7 @@ bool Connection::wait_for_request(const std::atomic<bool>& leave,
     }
     if (fill(Clock::now()) <= 0) return false;
   }
-  deadline_ = Clock::now() + limits_.head_time;
+  deadline_ = Clock::now() + (crowded ? limits_.crowded_head_time : limits_.head_time);
   return true;
 }
 

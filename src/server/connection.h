@@ -12,12 +12,13 @@
 namespace spindrift::server {
 
 struct ConnectionLimits {
-  int64_t head_bytes = 64 * 1024;                // request line and headers
-  int64_t body_bytes = 32 * 1024 * 1024;         // as sent, chunk marks apart
-  std::chrono::milliseconds head_time{10'000};   // from the first byte to the blank line
-  std::chrono::milliseconds body_time{60'000};   // from there to the last byte
-  std::chrono::milliseconds idle_time{20'000};   // between requests of one connection
-  std::chrono::milliseconds write_time{30'000};  // without the peer taking a byte
+  int64_t head_bytes = 64 * 1024;                      // request line and headers
+  int64_t body_bytes = 32 * 1024 * 1024;               // as sent, chunk marks apart
+  std::chrono::milliseconds head_time{10'000};         // from the first byte to the blank line
+  std::chrono::milliseconds crowded_head_time{2'000};  // when others wait for a thread
+  std::chrono::milliseconds body_time{60'000};         // from there to the last byte
+  std::chrono::milliseconds idle_time{20'000};         // between requests of one connection
+  std::chrono::milliseconds write_time{30'000};        // without the peer taking a byte
 };
 
 // A connected socket as the stream that httplib reads requests from and writes replies to, with
@@ -32,7 +33,7 @@ class Connection final : public httplib::Stream, public Peer {
   enum class Broken : uint8_t { kNo, kClosed, kHeadTooLarge, kBodyTooLarge, kTooSlow };
 
   // Waits for the first byte of a request. False when the peer has closed, stayed silent for
-  // idle_time, or `leave` became true.
+  // idle_time, or `leave` became true; while others are waiting (`crowded`) it has less time.
   bool wait_for_request(const std::atomic<bool>& leave, const std::atomic<bool>& crowded);
   // The head has been read; a body of `length` bytes follows, -1 = chunked.
   void begin_body(int64_t length);

@@ -10,14 +10,22 @@ namespace spindrift::server {
 void ConnectionThreads::enqueue(std::function<void()> connection) {
   {
     const std::lock_guard lock(mutex_);
-    if (waiting_.size() < idle_ || add_thread() || !threads_.empty()) {
-      waiting_.push_back(std::move(connection));
+    if ((waiting_.size() < idle_ || add_thread() || !threads_.empty()) && wait_with(connection)) {
       crowded_ = waiting_.size() > idle_ && !can_grow();
       connection = nullptr;
     }
   }
-  if (connection) return connection();  // no thread was to be had: on this one
+  if (connection) return connection();  // no thread or memory was to be had: on this one
   changed_.notify_one();
+}
+
+bool ConnectionThreads::wait_with(const std::function<void()>& connection) {
+  try {
+    waiting_.push_back(connection);
+  } catch (const std::exception&) {
+    return false;
+  }
+  return true;
 }
 
 bool ConnectionThreads::can_grow() const { return threads_.size() < max_threads_ && !refused_; }

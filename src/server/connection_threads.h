@@ -24,6 +24,7 @@ class ConnectionThreads final : public httplib::TaskQueue {
 
  private:
   void work();
+  bool wait_with(const std::function<void()>& connection);  // false: no memory
   bool add_thread();
   bool can_grow() const;
 

@@ -1,5 +1,7 @@
 #include "server/generation.h"
 
+#include <exception>
+#include <thread>
 #include <utility>
 
 namespace spindrift::server {
@@ -90,7 +92,15 @@ Generation::Generation(EngineThread& engine, Metrics& metrics, Clock::time_point
     : engine_(engine), metrics_(metrics), arrived_(arrived), options_(options) {}
 
 Generation::~Generation() {
-  cancel();
+  for (bool cancelled = false; !cancelled;) {
+    try {
+      cancel();
+      cancelled = true;
+    } catch (const std::exception&) {
+      // Out of memory. The engine still refers to the answers, so they cannot go yet.
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+  }
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [this] { return running_ == 0; });
 }

@@ -1,6 +1,7 @@
 #include "server/service.h"
 
 #include <algorithm>
+#include <exception>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -227,10 +228,16 @@ class Service::Record {
   }
   ~Record() {
     const double seconds = seconds_since(arrived_);
-    service_.metrics_.request(path_, status_, seconds);
-    service_.log_.write(
-        LogLevel::kInfo, "request",
-        {{"method", method_}, {"path", path_}, {"status", int64_t{status_}}, {"seconds", seconds}});
+    try {
+      service_.metrics_.request(path_, status_, seconds);
+      service_.log_.write(LogLevel::kInfo, "request",
+                          {{"method", method_},
+                           {"path", path_},
+                           {"status", int64_t{status_}},
+                           {"seconds", seconds}});
+    } catch (const std::exception&) {
+      // Out of memory: a line of the log is lost.
+    }
   }
   Record(const Record&) = delete;
   Record& operator=(const Record&) = delete;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <exception>
 #include <iterator>
 #include <random>
 #include <utility>
@@ -57,7 +58,13 @@ class Service::Stream final : public BodyStream {
  public:
   Stream(const Service& service, std::unique_ptr<Running> running)
       : service_(service), running_(std::move(running)), ended_(running_->job.answers(), false) {}
-  ~Stream() override { service_.record(*running_); }
+  ~Stream() override {
+    try {
+      service_.record(*running_);
+    } catch (const std::exception&) {
+      // Out of memory: a line of the log is lost.
+    }
+  }
 
   bool next(std::string& out) override {
     if (!begun_) {

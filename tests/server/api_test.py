@@ -368,6 +368,12 @@ class Starting(unittest.TestCase):
         server.end()
         self.assertIn("spindrift: error: ", server.log)
 
+    def test_a_key_that_no_header_can_carry_is_refused(self):
+        for key in ("a b", " a", "a\t", "a\x7f", "k" * 4097):
+            done = program.run("serve", *program.PAIR, "--port", "0", "--api-key", key)
+            self.assertEqual(done.code, program.USAGE, done.err)
+            self.assertIn("expected a key of at most 4096 bytes", done.err)
+
     def test_a_port_in_use_is_an_error(self):
         first = Server()
         second = program.run("serve", *program.PAIR, "--port", first.port)

@@ -6,8 +6,8 @@
 
 #include "chat/jinja/json.h"
 #include "chat/jinja/template.h"
-#include "chat/jinja/text.h"
 #include "chat/normalize_messages.h"
+#include "core/utf8.h"
 #include "io/json_config.h"
 
 namespace spindrift {
@@ -165,8 +165,7 @@ Result<std::string> ChatTemplate::render(const ChatRequest& request) const {
   const auto variables = [&](jinja::Runtime& rt) {
     jinja::DictBuilder out(rt);
     for (const auto& [name, text] : request.special_tokens) {
-      if (!jinja::valid_utf8(text))
-        jinja::fail(name + ": expected UTF-8, found bytes that are not");
+      if (!valid_utf8(text)) jinja::fail(name + ": expected UTF-8, found bytes that are not");
       out.set(name, rt.text(text));
     }
     out.set("messages",

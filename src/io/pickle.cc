@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "core/utf8.h"
 #include "io/pickle_builder.h"
 #include "io/pickle_opcodes.h"
-#include "io/quote.h"
 
 namespace spindrift {
 namespace {

@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "core/utf8.h"
 #include "io/little_endian.h"
 #include "io/quote.h"
 

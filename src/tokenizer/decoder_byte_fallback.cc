@@ -48,7 +48,7 @@ class ByteFallbackSink : public DecodeSink {
  private:
   void flush() {
     if (run_.empty()) return;
-    if (is_valid_utf8(run_)) {
+    if (valid_utf8(run_)) {
       next_.text(run_);
       next_.end_token();
     } else {

@@ -21,6 +21,9 @@ constexpr size_t kStepsBase = size_t{1} << 21;
 constexpr size_t kStepsPerByte = 256;
 constexpr double kSecondsBase = 2;
 constexpr double kSecondsPerByte = 4e-6;
+// Matches between looks at the clock: going forward takes no steps, so an expression without a way
+// back (`a++b|a`) can cost a walk to the end for each match.
+constexpr int kMatchesPerLook = 64;
 constexpr size_t kStackBase = size_t{1} << 18;
 constexpr size_t kStackPerByte = 4;
 
@@ -98,6 +101,8 @@ class OnigPattern : public Pattern {
     Search& operator=(const Search&) = delete;
 
     int run(regex_t* regex, std::string_view text, size_t from) {
+      if (++runs % kMatchesPerLook == 0 && budget.out_of_time())
+        return ONIGERR_RETRY_LIMIT_IN_SEARCH_OVER;
       for (unsigned long allowance = kFirstAllowance;; allowance *= kAllowanceGrowth) {
         onig_set_retry_limit_in_match_of_match_param(params, allowance);
         onig_set_retry_limit_in_search_of_match_param(params, allowance);
@@ -116,6 +121,7 @@ class OnigPattern : public Pattern {
     OnigRegion* region;
     OnigMatchParam* params;
     SearchBudget& budget;
+    int runs = 0;
   };
 
   regex_t* regex_;

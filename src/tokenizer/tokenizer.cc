@@ -70,7 +70,7 @@ Result<std::vector<TokenId>> Tokenizer::encode(std::string_view text, EncodeOpti
                                         std::to_string(text.size())};
   }
   std::string repaired;
-  if (!is_valid_utf8(text)) {
+  if (!valid_utf8(text)) {
     append_lossy(text, true, repaired);
     text = repaired;
   }

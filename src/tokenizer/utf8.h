@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "core/utf8.h"
+
 namespace spindrift {
 
 struct CodePoint {
@@ -33,17 +35,6 @@ inline CodePoint code_point_at(std::string_view text, size_t pos) {
 CodePoint code_point_before(std::string_view text, size_t end);
 
 void append_code_point(char32_t value, std::string& out);
-
-// What starts at bytes[pos] of arbitrary bytes. kInvalid: `bytes` is the maximal subpart that one
-// U+FFFD replaces (Unicode 16.0, section 3.9). kIncomplete: the text ends inside a sequence that is
-// well formed so far.
-struct Utf8Unit {
-  enum class Kind : uint8_t { kValid, kInvalid, kIncomplete } kind = Kind::kValid;
-  size_t bytes = 0;
-};
-Utf8Unit utf8_unit_at(std::string_view bytes, size_t pos);
-
-bool is_valid_utf8(std::string_view bytes);
 
 // Appends bytes to out with U+FFFD for each maximal invalid subpart, as Python's errors='replace'
 // and Rust's from_utf8_lossy do. Returns how many bytes were taken: with `final` all of them, else

@@ -8,8 +8,8 @@
 
 #include "chat/jinja/json.h"
 #include "chat/jinja/template.h"
-#include "chat/jinja/text.h"
 #include "core/check.h"
+#include "core/utf8.h"
 
 namespace {
 
@@ -58,6 +58,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     return 0;
   }
   SPINDRIFT_CHECK(first.value() == second.value(), "rendering twice gives the same");
-  SPINDRIFT_CHECK(jinja::valid_utf8(first.value()), "output is UTF-8");
+  SPINDRIFT_CHECK(valid_utf8(first.value()), "output is UTF-8");
   return 0;
 }

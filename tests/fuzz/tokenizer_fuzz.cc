@@ -33,12 +33,12 @@ void check_text(const Tokenizer& tokenizer, std::string_view text, EncodeOptions
     SPINDRIFT_CHECK(tokenizer.has(id), "an id of the vocabulary");
   for (const bool skip_special : {false, true}) {
     const std::string whole = tokenizer.decode(ids.value(), skip_special);
-    SPINDRIFT_CHECK(spindrift::is_valid_utf8(whole), "decoded text is UTF-8");
+    SPINDRIFT_CHECK(spindrift::valid_utf8(whole), "decoded text is UTF-8");
     TokenStream stream(tokenizer, skip_special);
     std::string joined;
     for (const TokenId id : ids.value()) {
       const std::string piece = stream.push(id);
-      SPINDRIFT_CHECK(spindrift::is_valid_utf8(piece), "a piece is UTF-8");
+      SPINDRIFT_CHECK(spindrift::valid_utf8(piece), "a piece is UTF-8");
       joined += piece;
     }
     SPINDRIFT_CHECK(joined + stream.finish() == whole, "pieces join to the decoded text");

@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "chat/jinja/json.h"
-#include "chat/jinja/text.h"
 #include "chat/reasoning_split.h"
 #include "chat/tool_calls.h"
 #include "core/check.h"
+#include "core/utf8.h"
 
 namespace {
 
@@ -42,7 +42,7 @@ ToolCallCollector collect(ToolCallFormat format, std::string_view text, size_t c
 }
 
 void check_arguments(const ToolCall& call) {
-  if (!jinja::valid_utf8(call.arguments)) return;  // the answer was not
+  if (!valid_utf8(call.arguments)) return;  // the answer was not
   jinja::Runtime rt{jinja::Limits{}};
   try {
     SPINDRIFT_CHECK(jinja::read_json(rt, call.arguments, "arguments").is(jinja::Kind::kDict),

@@ -9,6 +9,7 @@
 #include "chat/jinja/ast.h"
 #include "chat/jinja/error.h"
 #include "chat/jinja/lexer.h"
+#include "core/stack.h"
 
 namespace spindrift::jinja {
 
@@ -73,7 +74,7 @@ class ExpressionParser {
   class Nest {
    public:
     explicit Nest(ExpressionParser& parser) : parser_(parser) {
-      if (++parser_.nesting_ > kMaxNesting)
+      if (++parser_.nesting_ > kMaxNesting || stack_is_low())
         fail_at(parser_.now().line, "the template nests too deep");
     }
     ~Nest() { --parser_.nesting_; }

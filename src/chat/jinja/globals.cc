@@ -3,7 +3,7 @@
 #include <cstdio>
 
 #include "chat/jinja/builtins.h"
-#include "chat/jinja/text.h"
+#include "core/utf8.h"
 
 namespace spindrift::jinja {
 namespace {

@@ -4,6 +4,7 @@
 
 #include "chat/jinja/json.h"
 #include "chat/jinja/text.h"
+#include "core/utf8.h"
 
 namespace spindrift::jinja {
 namespace {

@@ -6,6 +6,7 @@
 
 #include "chat/jinja/error.h"
 #include "chat/jinja/text.h"
+#include "core/utf8.h"
 
 namespace spindrift::jinja {
 namespace {

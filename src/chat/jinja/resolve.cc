@@ -11,6 +11,7 @@
 #include "chat/jinja/error.h"
 #include "chat/jinja/parser.h"
 #include "chat/jinja/symbols.h"
+#include "core/stack.h"
 
 namespace spindrift::jinja {
 namespace {
@@ -84,6 +85,7 @@ class Resolver {
   // ---- expressions
   void expression(Expr* e, const Place& place) {
     if (e == nullptr) return;
+    if (stack_is_low()) fail_at(e->line, "an expression nests too deep");
     switch (e->kind) {
       case ExprKind::kName:
       case ExprKind::kNsRef:
@@ -131,6 +133,7 @@ class Resolver {
   }
 
   void statement(Stmt& s, const Place& place) {
+    if (stack_is_low()) fail_at(s.line, "the template nests too deep");
     s.toplevel = place.toplevel;
     switch (s.kind) {
       case StmtKind::kOutput:

@@ -11,8 +11,9 @@ void Runtime::out_of_steps() const {
 
 void DepthGuard::too_deep() {
   --rt_.depth_;
-  fail_limit("the template nests too deep: more than " + std::to_string(rt_.limits_.depth) +
-             " evaluations inside each other");
+  const bool low = rt_.depth_ < rt_.limits_.depth;
+  fail_limit("the template nests too deep: more evaluations inside each other than " +
+             (low ? "the stack holds" : std::to_string(rt_.limits_.depth)));
 }
 
 const Str* Runtime::str(std::string_view view, bool markup) {

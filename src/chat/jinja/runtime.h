@@ -8,6 +8,7 @@
 
 #include "chat/jinja/arena.h"
 #include "chat/jinja/value.h"
+#include "core/stack.h"
 
 namespace spindrift::jinja {
 
@@ -74,7 +75,7 @@ class Runtime {
 class DepthGuard {
  public:
   explicit DepthGuard(Runtime& rt) : rt_(rt) {
-    if (++rt_.depth_ > rt_.limits_.depth) too_deep();
+    if (++rt_.depth_ > rt_.limits_.depth || stack_is_low()) too_deep();
   }
   ~DepthGuard() { --rt_.depth_; }
   DepthGuard(const DepthGuard&) = delete;

@@ -168,29 +168,6 @@ std::vector<std::string_view> rsplit_space(std::string_view text, int64_t max) {
 
 }  // namespace
 
-bool valid_utf8(std::string_view bytes) {
-  for (size_t i = 0; i < bytes.size();) {
-    const auto lead = static_cast<unsigned char>(bytes[i]);
-    if (lead < 0x80) {
-      ++i;
-      continue;
-    }
-    const size_t size = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
-    if (lead < 0xC2 || lead > 0xF4 || bytes.size() - i < size) return false;
-    char32_t c = lead & (0x7FU >> size);
-    for (size_t k = 1; k < size; ++k) {
-      const auto next = static_cast<unsigned char>(bytes[i + k]);
-      if ((next & 0xC0U) != 0x80U) return false;
-      c = (c << 6) | (next & 0x3FU);
-    }
-    if ((size == 3 && (c < 0x800 || (c >= 0xD800 && c < 0xE000))) ||
-        (size == 4 && (c < 0x10000 || c > 0x10FFFF)))
-      return false;
-    i += size;
-  }
-  return true;
-}
-
 size_t count_code_points(std::string_view text) {
   size_t count = 0;
   for (char c : text) count += (static_cast<unsigned char>(c) & 0xC0U) != 0x80U ? 1U : 0U;

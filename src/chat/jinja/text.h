@@ -10,7 +10,6 @@ namespace spindrift::jinja {
 
 // UTF-8 text with the answers Python's str gives. All inputs are valid UTF-8 unless said otherwise.
 
-bool valid_utf8(std::string_view bytes);
 size_t count_code_points(std::string_view text);
 // Reads the code point at *at and moves behind it; *at < text.size().
 char32_t next_code_point(std::string_view text, size_t* at);

@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 #include <chrono>
+#include <functional>
 #include <string>
 
 #include "chat/jinja/json.h"
@@ -121,6 +123,41 @@ TEST(TemplateLimits, DeepSourceIsRefusedWhenParsed) {
   expect_stopped("{{ x" + repeated(".a", 5000) + " }}", "nests too deep");
   expect_stopped("{{ x" + repeated("|upper", 5000) + " }}", "nests too deep");
   expect_stopped(repeated("{% if a %}", 5000), "nests too deep");
+}
+
+// Runs `work` on a stack of 256 KiB.
+void on_small_stack(std::function<void()> work) {
+  pthread_attr_t attributes;
+  ASSERT_EQ(pthread_attr_init(&attributes), 0);
+  ASSERT_EQ(pthread_attr_setstacksize(&attributes, size_t{256} << 10), 0);
+  pthread_t thread = {};
+  const auto run = [](void* work_of_thread) -> void* {
+    (*static_cast<std::function<void()>*>(work_of_thread))();
+    return nullptr;
+  };
+  ASSERT_EQ(pthread_create(&thread, &attributes, run, &work), 0);
+  pthread_join(thread, nullptr);
+  pthread_attr_destroy(&attributes);
+}
+
+TEST(TemplateLimits, NestingEndsWithASmallStackToo) {
+  on_small_stack([] {
+    expect_stopped("{% macro m(x) %}{{ m(x) }}{% endmacro %}{{ m(1) }}", "nests too deep");
+    expect_stopped("{{ " + repeated("(", 5000) + "1" + repeated(")", 5000) + " }}",
+                   "nests too deep");
+    expect_stopped(repeated("{% if a %}", 5000), "nests too deep");
+    expect_stopped(
+        "{% set ns = namespace(l=[]) %}{% for a in range(50000) %}{% set ns.l = [ns.l] "
+        "%}{% endfor %}{{ ns.l }}",
+        "nests too deep");
+    // As deep as the parser takes it: refused or rendered, but never past the end of the stack.
+    for (const char* piece : {".a", "|upper", " + 1", "[0]", "(1)"})
+      (void)render("{{ x" + repeated(piece, 390) + " }}");
+    (void)render(repeated("{% if 1 %}", 90) + "{{ " + repeated("(", 90) + "1" + repeated(")", 90) +
+                 " }}" + repeated("{% endif %}", 90));
+    EXPECT_EQ(render("{% for x in [1, 2] %}{% if x > 1 %}{{ x }}{% endif %}{% endfor %}").value(),
+              "2");
+  });
 }
 
 TEST(TemplateLimits, WideSourceIsFine) {

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "io/crc32.h"
-#include "io/quote.h"
 
 namespace spindrift {
 namespace {
@@ -133,13 +132,6 @@ TEST(Crc32, AgreesWithThePublishedCheckValue) {
   EXPECT_EQ(of(""), 0U);
   EXPECT_EQ(of("123456789"), 0xCBF43926U);
   EXPECT_EQ(of("The quick brown fox jumps over the lazy dog"), 0x414FA339U);
-}
-
-TEST(Quote, KnowsWellFormedUtf8) {
-  EXPECT_TRUE(valid_utf8(""));
-  EXPECT_TRUE(valid_utf8("aé€\xf0\x9f\x98\x80"));
-  for (const char* text : {"\xff", "\xc3", "\xc0\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80", "a\x80"})
-    EXPECT_FALSE(valid_utf8(text)) << text;
 }
 
 }  // namespace

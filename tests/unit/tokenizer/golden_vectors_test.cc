@@ -69,7 +69,7 @@ TEST_P(GoldenTokenizer, StreamsOnlyWholeCodePointsThatJoinToTheDecodedText) {
     std::string text;
     for (const TokenId id : ids) {
       const std::string piece = stream.push(id);
-      ASSERT_TRUE(is_valid_utf8(piece));
+      ASSERT_TRUE(valid_utf8(piece));
       text += piece;
       ASSERT_TRUE(whole.starts_with(text)) << text << " is not the beginning of " << whole;
     }

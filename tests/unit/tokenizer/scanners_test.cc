@@ -135,6 +135,17 @@ TEST(Regex, StepsThatTakeLongEndToo) {
   EXPECT_EQ(status.error().code, ErrorCode::kLimit);
 }
 
+// No step is taken back: each match costs a walk to the end.
+TEST(Regex, WalksThatNeverTurnBackEndToo) {
+  const auto regex = compile_regex("a++[b-d]|a", "file: key");
+  ASSERT_TRUE(regex.ok());
+  SearchBudget budget(size_t{1} << 40, /*seconds=*/0.001);
+  std::vector<Span> found;
+  const Status status = regex.value()->find_all(std::string(100000, 'a'), budget, found);
+  ASSERT_FALSE(status.ok());
+  EXPECT_EQ(status.error().code, ErrorCode::kLimit);
+}
+
 TEST(Regex, LongRunsOfOrdinaryTextStayWithinTheLimits) {
   std::vector<Span> found;
   const std::string text =

@@ -69,7 +69,7 @@ int run(int argc, char** argv) {
       TokenStream stream(tokenizer, skip_special);
       for (size_t i = 0; i <= ids.size(); ++i) {
         const std::string piece = i < ids.size() ? stream.push(ids[i]) : stream.finish();
-        if (!is_valid_utf8(piece)) return 1;
+        if (!valid_utf8(piece)) return 1;
         text += piece;
       }
     }

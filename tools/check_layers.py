@@ -31,7 +31,7 @@ TABLE = {
     "tokenizer": Folder(
         own=("core", "io/json_config.h"), third_party_cc=("oniguruma", "utf8proc", "nlohmann", "simdjson")),
     "chat": Folder(own=("core", "io/json_config.h"), third_party_cc=("nlohmann", "utf8proc")),
-    "nn": Folder(own=("core", "io/weight_store.h", "kernels")),
+    "nn": Folder(own=("core", "io/json_config.h", "io/weight_store.h", "kernels")),
     "models": Folder(own=("core", "io", "nn", "kernels")),
     "drafters": Folder(own=("core", "io", "nn", "kernels", "models/target_model.h")),
     "engine": Folder(

@@ -55,6 +55,7 @@ Status describe(const fs::path& folder, bool check_scales, Inspection& out) {
     out.family = std::move(drafter.kind);
     out.summary = std::move(drafter.summary);
     out.groups = std::move(drafter.groups);
+    out.warnings = std::move(drafter.warnings);
     out.problems = std::move(drafter.problems);
     add_store(*drafter.store, check_scales, out);
     return ok_status();

@@ -12,8 +12,9 @@ void HeaderCheck::note(const std::string& what) {
   if (problems_.size() < kMaxProblems) problems_.push_back(store_.where() + ": " + what);
 }
 
-void HeaderCheck::linear(const WeightScope& scope, int64_t rows) {
+void HeaderCheck::linear(const WeightScope& scope, int64_t rows, int64_t columns) {
   allow(scope);
+  linears_.push_back({.scope = scope, .in = columns});
   if (nn::stored_format(scope).empty())
     return note("layer `" + scope.prefix + "`: missing, or in no known format");
   const int64_t found = nn::stored_rows(scope).value_or(0);

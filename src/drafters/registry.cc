@@ -28,6 +28,21 @@ struct Kind {
                  const MlpSpeculatorOptions& options, LoadedDrafter& loaded);
 };
 
+// Compares a quantization_config, where there is one, with how the layers are stored.
+Status compare_claims(const JsonObject& json, const HeaderCheck& check,
+                      std::vector<std::string>& warnings) {
+  if (!json.has("quantization_config")) return ok_status();
+  SPINDRIFT_TRY(const auto claims, nn::QuantizationClaims::read(json, warnings));
+  return claims.compare(check.linears(), "", warnings);
+}
+
+Status add_check(const JsonObject& json, HeaderCheck check, DrafterDescription& out) {
+  const Status claims = compare_claims(json, check, out.warnings);
+  out.problems = check.problems();
+  if (!claims.ok()) out.problems.push_back(claims.error().message);
+  return ok_status();
+}
+
 Status check_dflash(const JsonObject& json, const TargetFacts* facts) {
   SPINDRIFT_TRY(const dflash::Config config, dflash::parse_config(json));
   return facts == nullptr ? ok_status() : dflash::check_pairing(config, *facts);
@@ -37,8 +52,7 @@ Status describe_dflash(const JsonObject& json, DrafterDescription& out) {
   SPINDRIFT_TRY(const dflash::Config config, dflash::parse_config(json));
   out.summary = dflash::summarise(config);
   out.groups = dflash::module_groups(*out.store);
-  out.problems = dflash::find_problems(*out.store, config);
-  return ok_status();
+  return add_check(json, dflash::check_headers(*out.store, config), out);
 }
 
 Status load_dflash(const JsonObject& json, const TargetModel& target,
@@ -50,6 +64,8 @@ Status load_dflash(const JsonObject& json, const TargetModel& target,
   }
   SPINDRIFT_TRY(dflash::Config config, dflash::parse_config(json));
   SPINDRIFT_TRY(dflash::Weights weights, dflash::load_weights(*loaded.weights, config));
+  SPINDRIFT_TRY_STATUS(
+      compare_claims(json, dflash::check_headers(*loaded.weights, config), loaded.warnings));
   loaded.drafter =
       std::make_unique<dflash::DFlashDrafter>(std::move(config), std::move(weights), target);
   return ok_status();
@@ -64,8 +80,7 @@ Status describe_mlp_speculator(const JsonObject& json, DrafterDescription& out) 
   SPINDRIFT_TRY(const mlp_speculator::Config config, mlp_speculator::parse_config(json));
   out.summary = mlp_speculator::summarise(config);
   out.groups = mlp_speculator::module_groups(*out.store, config);
-  out.problems = mlp_speculator::find_problems(*out.store, config);
-  return ok_status();
+  return add_check(json, mlp_speculator::check_headers(*out.store, config), out);
 }
 
 Status load_mlp_speculator(const JsonObject& json, const TargetModel& /*target*/,
@@ -75,6 +90,8 @@ Status load_mlp_speculator(const JsonObject& json, const TargetModel& /*target*/
   SPINDRIFT_TRY(mlp_speculator::Weights weights,
                 mlp_speculator::load_weights(*loaded.weights, config));
   loaded.warnings = weights.warnings;
+  SPINDRIFT_TRY_STATUS(compare_claims(json, mlp_speculator::check_headers(*loaded.weights, config),
+                                      loaded.warnings));
   loaded.drafter =
       std::make_unique<mlp_speculator::MlpSpeculatorDrafter>(std::move(config), std::move(weights));
   return ok_status();

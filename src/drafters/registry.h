@@ -50,6 +50,7 @@ struct DrafterDescription {
   std::string kind;
   ConfigSummary summary;              // what the target must be included
   std::vector<ModuleGroup> groups;    // in the order of a forward
+  std::vector<std::string> warnings;  // what the config says of the tensors, and they contradict
   std::vector<std::string> problems;  // tensors that are missing, unknown or in no known format
   std::unique_ptr<WeightStore> store;
 };

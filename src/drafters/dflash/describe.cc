@@ -3,7 +3,6 @@
 #include <string_view>
 #include <utility>
 
-#include "drafters/header_check.h"
 #include "nn/linear.h"
 
 namespace spindrift::dflash {
@@ -25,10 +24,10 @@ Module module_of(std::string_view name) {
 void check_qkv(const WeightScope& attention, const Config& c, HeaderCheck& check) {
   const int64_t q = c.heads * c.head_dim, kv = c.kv_heads * c.head_dim;
   if (!attention.store->names(attention.name("qkv_proj.")).empty())
-    return check.linear(attention / "qkv_proj", q + 2 * kv);
-  check.linear(attention / "q_proj", q);
-  check.linear(attention / "k_proj", kv);
-  check.linear(attention / "v_proj", kv);
+    return check.linear(attention / "qkv_proj", q + 2 * kv, c.hidden);
+  check.linear(attention / "q_proj", q, c.hidden);
+  check.linear(attention / "k_proj", kv, c.hidden);
+  check.linear(attention / "v_proj", kv, c.hidden);
 }
 
 void check_layer(const WeightScope& scope, const Config& c, HeaderCheck& check) {
@@ -38,11 +37,11 @@ void check_layer(const WeightScope& scope, const Config& c, HeaderCheck& check) 
   check.vector(attention / "q_norm", "weight", c.head_dim);
   check.vector(attention / "k_norm", "weight", c.head_dim);
   check_qkv(attention, c, check);
-  check.linear(attention / "g_proj", c.heads);
-  check.linear(attention / "o_proj", c.hidden);
-  check.linear(mlp / "gate_proj", c.intermediate);
-  check.linear(mlp / "up_proj", c.intermediate);
-  check.linear(mlp / "down_proj", c.hidden);
+  check.linear(attention / "g_proj", c.heads, c.hidden);
+  check.linear(attention / "o_proj", c.hidden, c.heads * c.head_dim);
+  check.linear(mlp / "gate_proj", c.intermediate, c.hidden);
+  check.linear(mlp / "up_proj", c.intermediate, c.hidden);
+  check.linear(mlp / "down_proj", c.hidden, c.intermediate);
   check.allow(attention);  // k_scale, v_scale
 }
 
@@ -77,16 +76,16 @@ std::vector<ModuleGroup> module_groups(WeightStore& store) {
   return list_groups(std::move(groups), kModuleNames);
 }
 
-std::vector<std::string> find_problems(WeightStore& store, const Config& config) {
+HeaderCheck check_headers(WeightStore& store, const Config& config) {
   HeaderCheck check(store);
   const WeightScope scope{&store, store.names("model.").empty() ? "" : "model"};
   for (int i = 0; i < config.taps(); ++i)
     check.vector(scope / "aux_hidden_norms" / i, "weight", config.hidden);
-  check.linear(scope / "fc", config.hidden);
+  check.linear(scope / "fc", config.hidden, config.taps() * config.hidden);
   check.vector(scope / "hidden_norm", "weight", config.hidden);
   check.vector(scope / "norm", "weight", config.hidden);
   for (int i = 0; i < config.layers; ++i) check_layer(scope / "layers" / i, config, check);
-  return check.problems();
+  return check;
 }
 
 }  // namespace spindrift::dflash

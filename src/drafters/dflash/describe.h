@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "drafters/dflash/config.h"
+#include "drafters/header_check.h"
 #include "io/checkpoint_summary.h"
 #include "io/weight_store.h"
 
@@ -13,7 +14,8 @@ namespace spindrift::dflash {
 ConfigSummary summarise(const Config& config);
 // The stored tensors by module and format, in the order of a forward.
 std::vector<ModuleGroup> module_groups(WeightStore& store);
-// Tensors that are missing, of another size, unknown, or in no known format.
-std::vector<std::string> find_problems(WeightStore& store, const Config& config);
+// Asks for every tensor of the config: what is missing, of another size, unknown, or in no known
+// format, and the linear layers.
+HeaderCheck check_headers(WeightStore& store, const Config& config);
 
 }  // namespace spindrift::dflash

@@ -4,7 +4,6 @@
 #include <string_view>
 #include <utility>
 
-#include "drafters/header_check.h"
 #include "nn/linear.h"
 
 namespace spindrift::mlp_speculator {
@@ -71,24 +70,24 @@ std::vector<ModuleGroup> module_groups(WeightStore& store, const Config& config)
   return list_groups(std::move(groups), kModuleNames);
 }
 
-std::vector<std::string> find_problems(WeightStore& store, const Config& config) {
+HeaderCheck check_headers(WeightStore& store, const Config& config) {
   HeaderCheck check(store);
   const WeightScope scope{&store, store.names("speculator.").empty() ? "" : "speculator"};
   for (int i = 0; i < config.stages; ++i) {
     const bool needed = !config.tied || i == 0;  // tied stages may store copies, or not
-    const auto linear = [&](std::string_view kind, int64_t rows, bool required) {
+    const auto linear = [&](std::string_view kind, int64_t rows, int64_t columns, bool required) {
       const WeightScope layer = scope / kind / i;
-      if (required || layer.has("weight")) check.linear(layer, rows);
+      if (required || layer.has("weight")) check.linear(layer, rows, columns);
     };
-    linear("emb", config.vocab, needed);
-    linear("proj", config.inner, needed || i == 1);
-    linear("head", config.vocab, needed);
+    linear("emb", config.vocab, config.inner, needed);
+    linear("proj", config.inner, i == 0 ? config.hidden : config.inner, needed || i == 1);
+    linear("head", config.vocab, config.inner, needed);
     for (const std::string_view leaf : {"weight", "bias"}) {
       const WeightScope norm = scope / "ln" / i;
       if (needed || norm.has(leaf)) check.vector(norm, leaf, config.inner);
     }
   }
-  return check.problems();
+  return check;
 }
 
 }  // namespace spindrift::mlp_speculator

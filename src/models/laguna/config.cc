@@ -198,7 +198,7 @@ Status read_experts(const JsonObject& json, Config& config) {
 
 Status read_quantization(const JsonObject& json, Config& config,
                          std::vector<std::string>& warnings) {
-  SPINDRIFT_TRY(config.claims, QuantizationClaims::read(json, warnings));
+  SPINDRIFT_TRY(config.claims, nn::QuantizationClaims::read(json, warnings));
   SPINDRIFT_TRY(const auto quantization, json.find_object("quantization_config"));
   if (!quantization) return ok_status();
   SPINDRIFT_TRY(const auto transforms, quantization->find_object("transform_config"));

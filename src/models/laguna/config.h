@@ -9,8 +9,8 @@
 #include "core/types.h"
 #include "io/json_config.h"
 #include "kernels/contract.h"
-#include "models/quantization_claims.h"
 #include "nn/moe.h"
+#include "nn/quantization_claims.h"
 #include "nn/rope.h"
 
 namespace spindrift::laguna {
@@ -54,7 +54,7 @@ struct Config {
   int64_t shared_inner = 0;  // 0 = no shared expert
   nn::RouterRule router;
 
-  QuantizationClaims claims;      // which layers are stored how, as quantization_config has it
+  nn::QuantizationClaims claims;  // which layers are stored how, as quantization_config has it
   bool rotated_residual = false;  // the release's weights live in a Hadamard-rotated basis
 };
 

@@ -132,9 +132,9 @@ Result<TargetDescription> describe(const std::filesystem::path& folder, const Js
            },
        .columns_of = [&](std::string_view name) { return columns_of(inside(name), config); }},
       description);
-  const std::vector<LinearLayer> layers = linear_layers(names, config, description.problems);
+  const std::vector<nn::LinearLayer> layers = linear_layers(names, config, description.problems);
   std::vector<WeightScope> scopes;
-  for (const LinearLayer& layer : layers) scopes.push_back(layer.scope);
+  for (const nn::LinearLayer& layer : layers) scopes.push_back(layer.scope);
   find_missing(scopes, description);
   const Status claims = config.claims.compare(layers, names.root.prefix, description.warnings);
   if (!claims.ok()) description.problems.push_back(claims.error().message);

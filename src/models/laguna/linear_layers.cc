@@ -55,7 +55,7 @@ class Collector {
     if (config_.shared_inner > 0) add_mlp(shared_expert(mlp), config_.shared_inner);
   }
 
-  std::vector<LinearLayer> take() && { return std::move(layers_); }
+  std::vector<nn::LinearLayer> take() && { return std::move(layers_); }
 
  private:
   void note(const Error& error) {
@@ -64,13 +64,13 @@ class Collector {
 
   const Config& config_;
   std::vector<std::string>& problems_;
-  std::vector<LinearLayer> layers_;
+  std::vector<nn::LinearLayer> layers_;
 };
 
 }  // namespace
 
-std::vector<LinearLayer> linear_layers(const Names& names, const Config& config,
-                                       std::vector<std::string>& problems) {
+std::vector<nn::LinearLayer> linear_layers(const Names& names, const Config& config,
+                                           std::vector<std::string>& problems) {
   Collector collector(config, problems);
   collector.add(names.embed(), config.hidden);
   for (size_t i = 0; i < config.layers.size(); ++i) {

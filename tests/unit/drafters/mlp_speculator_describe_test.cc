@@ -95,7 +95,7 @@ TEST(MlpSpeculatorDescribe, PublishedShapesReadPerDraftWhatTheirSizesSay) {
     const testing::TempDir folder;
     write_sparse(config, folder / "model.safetensors");
     const auto store = open_weights(folder.path()).value();
-    EXPECT_THAT(mlp_speculator::find_problems(*store, config), ::testing::IsEmpty());
+    EXPECT_THAT(mlp_speculator::check_headers(*store, config).problems(), ::testing::IsEmpty());
     const auto bytes = bytes_of(mlp_speculator::module_groups(*store, config));
     EXPECT_NEAR(static_cast<double>(bytes.of_a_draft) / 1e9, gigabytes, 0.05 * gigabytes);
   }

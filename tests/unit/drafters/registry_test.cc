@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "io/file.h"
 #include "support/shared_dir.h"
 #include "support/temp_dir.h"
 #include "unit/drafters/dflash_fixture.h"
@@ -73,6 +74,33 @@ TEST_F(DrafterRegistry, RefusesFoldersThatHoldNoDrafterByNamingWhatIsWrong) {
   std::filesystem::copy_file(demo_ / "config.json", temp_ / "config.json",
                              std::filesystem::copy_options::overwrite_existing);
   EXPECT_EQ(load_error(temp_.path()).code, ErrorCode::kNotFound);  // no weights
+}
+
+TEST_F(DrafterRegistry, AQuantizationConfigIsComparedWithTheTensors) {
+  const std::string config = read_file(demo_ / "config.json", 1 << 20).value();
+  const auto claim = [&](const std::string& target) {
+    std::string text = config;
+    text.insert(text.find('{') + 1, R"("quantization_config": {"format": "float-quantized",
+      "config_groups": {"group_0": {"targets": [")" +
+                                        target + R"("]}}},)");
+    temp_.write("config.json", text);
+  };
+  std::filesystem::copy_file(demo_ / "model.safetensors", temp_ / "model.safetensors");
+  claim("re:.*down_proj$");
+  const auto described = describe_drafter(temp_.path());
+  ASSERT_TRUE(described.ok()) << described.error().message;
+  EXPECT_TRUE(described.value().problems.empty());
+  ASSERT_EQ(described.value().warnings.size(), 1U);
+  EXPECT_NE(described.value().warnings.front().find("float-quantized"), std::string::npos);
+  EXPECT_NE(described.value().warnings.front().find("layers.0.mlp.down_proj"), std::string::npos);
+  const auto loaded = load_drafter(temp_.path(), kAutoDraftKind, target_, facts_);
+  ASSERT_TRUE(loaded.ok()) << loaded.error().message;
+  EXPECT_EQ(loaded.value().warnings, described.value().warnings);
+  claim("no_such_layer");
+  EXPECT_EQ(describe_drafter(temp_.path()).value().problems.size(), 1U);
+  const Error error = load_error(temp_.path());
+  EXPECT_EQ(error.code, ErrorCode::kInvalid);
+  EXPECT_NE(error.message.find("no_such_layer"), std::string::npos);
 }
 
 TEST_F(DrafterRegistry, AnUnknownKindIsWrongUsage) {

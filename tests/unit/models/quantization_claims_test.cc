@@ -1,4 +1,4 @@
-#include "models/quantization_claims.h"
+#include "nn/quantization_claims.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "models/name_pattern.h"
 #include "models/registry.h"
+#include "nn/name_pattern.h"
 #include "support/temp_dir.h"
 #include "support/tiny_checkpoint.h"
 
@@ -23,7 +23,7 @@ using testing::TinyCheckpoint;
 using testing::TinyFormat;
 
 bool matches(std::string_view pattern, std::string_view name) {
-  const auto parsed = NamePattern::parse(pattern);
+  const auto parsed = nn::NamePattern::parse(pattern);
   EXPECT_TRUE(parsed.ok()) << pattern << ": " << parsed.error().message;
   return parsed.ok() && parsed.value().matches(name);
 }
@@ -70,9 +70,9 @@ TEST(NamePattern, ExpressionsMatchFromTheFirstCharacterOn) {
 TEST(NamePattern, RefusesWhatItDoesNotKnow) {
   for (const char* text : {"re:a{2}", "re:(?=a)", R"(re:(a)\1)", "re:(a", "re:a)", "re:[a", "re:*a",
                            "re:a**", "re:a\\", R"(re:\bword)", "re:[z-a]"})
-    EXPECT_FALSE(NamePattern::parse(text).ok()) << text;
-  EXPECT_FALSE(NamePattern::parse("re:" + std::string(NamePattern::kMaxBytes, 'a')).ok());
-  EXPECT_FALSE(NamePattern::parse("re:" + std::string(100, '(') + std::string(100, ')')).ok());
+    EXPECT_FALSE(nn::NamePattern::parse(text).ok()) << text;
+  EXPECT_FALSE(nn::NamePattern::parse("re:" + std::string(nn::NamePattern::kMaxBytes, 'a')).ok());
+  EXPECT_FALSE(nn::NamePattern::parse("re:" + std::string(100, '(') + std::string(100, ')')).ok());
 }
 
 // Backtracking would need 2^200 steps.

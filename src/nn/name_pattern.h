@@ -8,7 +8,7 @@
 
 #include "core/result.h"
 
-namespace spindrift {
+namespace spindrift::nn {
 
 // A pattern for module names as quantization configs write them: `re:` and a regular expression
 // that must match from the name's first character on, or without `re:` a whole name.
@@ -41,4 +41,4 @@ class NamePattern {
   std::vector<Bytes> sets_;
 };
 
-}  // namespace spindrift
+}  // namespace spindrift::nn

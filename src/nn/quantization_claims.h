@@ -10,9 +10,9 @@
 #include "core/result.h"
 #include "io/json_config.h"
 #include "io/weight_store.h"
-#include "models/name_pattern.h"
+#include "nn/name_pattern.h"
 
-namespace spindrift {
+namespace spindrift::nn {
 
 // One linear layer of a model, or the tensors that stack several.
 struct LinearLayer {
@@ -51,4 +51,4 @@ class QuantizationClaims {
   std::vector<NamePattern> ignored_;
 };
 
-}  // namespace spindrift
+}  // namespace spindrift::nn

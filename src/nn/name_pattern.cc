@@ -1,10 +1,10 @@
-#include "models/name_pattern.h"
+#include "nn/name_pattern.h"
 
 #include <memory>
 #include <optional>
 #include <utility>
 
-namespace spindrift {
+namespace spindrift::nn {
 namespace {
 
 constexpr std::string_view kPrefix = "re:";
@@ -318,4 +318,4 @@ bool NamePattern::matches(std::string_view name) const {
   return false;
 }
 
-}  // namespace spindrift
+}  // namespace spindrift::nn

@@ -1,4 +1,4 @@
-#include "models/quantization_claims.h"
+#include "nn/quantization_claims.h"
 
 #include <algorithm>
 #include <map>
@@ -7,7 +7,7 @@
 
 #include "nn/linear.h"
 
-namespace spindrift {
+namespace spindrift::nn {
 namespace {
 
 constexpr std::string_view kKey = "quantization_config", kGroups = "config_groups";
@@ -123,7 +123,7 @@ Status QuantizationClaims::compare(std::span<const LinearLayer> layers, std::str
       target = match;
     }
     const NamePattern* ignore = first_match(ignored_, name);
-    const std::string_view stored = nn::stored_format(layer.scope, layer.in);
+    const std::string_view stored = stored_format(layer.scope, layer.in);
     const bool plain = published_name(stored).empty();
     if (!group || ignore ? plain : fits(stored, group->format, group->bits)) continue;
     std::string said;
@@ -161,7 +161,7 @@ void QuantizationClaims::compare_formats(std::span<const LinearLayer> layers,
                                          std::vector<std::string>& warnings) const {
   std::set<std::string_view> found;
   for (const LinearLayer& layer : layers)
-    found.insert(published_name(nn::stored_format(layer.scope, layer.in)));
+    found.insert(published_name(stored_format(layer.scope, layer.in)));
   for (const std::string& declared : formats_) {
     if (found.contains(declared)) continue;
     warnings.push_back(file_ + ": `quantization_config` declares " + declared +
@@ -175,4 +175,4 @@ void QuantizationClaims::compare_formats(std::span<const LinearLayer> layers,
   }
 }
 
-}  // namespace spindrift
+}  // namespace spindrift::nn

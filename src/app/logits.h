@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <filesystem>
 #include <span>
@@ -12,10 +13,12 @@
 namespace spindrift {
 
 // Writes the logits of every position of `ids` as a NumPy file, float32 [ids, vocab], `chunk` rows
-// in one forward. ids: at least one, all in the vocabulary. kLimit when they exceed the context,
-// kUsage when the file cannot be made, kIo when it cannot be written; a regular file is then
-// removed.
-Status write_logits(const TargetModel& target, const Exec& ex, std::span<const TokenId> ids,
-                    int64_t chunk, const std::filesystem::path& file);
+// in one forward. The file gets its name when it is whole: until then it is FILE.part (a device or
+// a pipe is written as it is). ids: at least one, all in the vocabulary. False when `cancelled`
+// ended it. kLimit when the ids exceed the context, kUsage when the file cannot be made, kIo when
+// it cannot be written. Nothing is left of a file that does not become whole.
+Result<bool> write_logits(const TargetModel& target, const Exec& ex, std::span<const TokenId> ids,
+                          int64_t chunk, const std::filesystem::path& file,
+                          const std::atomic<bool>& cancelled);
 
 }  // namespace spindrift

@@ -18,6 +18,7 @@
 #include "cli/exit_code.h"
 #include "cli/loading.h"
 #include "cli/options.h"
+#include "cli/output_files.h"
 #include "cli/progress.h"
 #include "cli/terminal.h"
 #include "core/plural.h"
@@ -110,7 +111,7 @@ Result<std::vector<std::vector<TokenId>>> prompts(const Flags& flags, const Asse
     SPINDRIFT_TRY(out.emplace_back(), parse_ids(list, assembly.target().info().vocab));
   }
   if (!flags.prompt_file.empty()) {
-    SPINDRIFT_TRY(const std::string text, read_text(flags.prompt_file));
+    SPINDRIFT_TRY(const std::string text, read_prompt(flags.prompt_file));
     SPINDRIFT_TRY(Prompt prompt, user_prompt(assembly, text));
     out.push_back(std::move(prompt.ids));
   }
@@ -215,13 +216,14 @@ Result<Report> run_with_model(const Flags& flags) {
 }
 
 int run(const Flags& flags) {
-  auto csv = open_output(flags.csv);
+  auto csv = OutputFile::open(flags.csv);
   if (!csv.ok()) return fail(csv.error());
   auto report = flags.mode == "roofline" ? run_roofline(flags) : run_with_model(flags);
   if (!report.ok()) return fail(report.error());
   const MachineFacts& machine = report.value().machine;
   const std::vector<Point>& points = report.value().points;
-  if (csv.value()) std::fputs(bench::to_csv(points).c_str(), csv.value().get());
+  if (csv.value().get() != nullptr) std::fputs(bench::to_csv(points).c_str(), csv.value().get());
+  if (const ExitCode code = csv.value().finish(); code != kOk) return code;
   Terminal out(ColorMode::kNever);
   if (flags.json) {
     out.write(bench::to_json(flags.mode, machine, flags.model.model, points));

@@ -18,6 +18,7 @@
 #include "cli/line_reader.h"
 #include "cli/loading.h"
 #include "cli/options.h"
+#include "cli/output_files.h"
 #include "cli/progress.h"
 #include "cli/report.h"
 #include "cli/terminal.h"
@@ -35,7 +36,7 @@ struct Flags {
   ThinkFlags think;
   std::optional<std::string> system;
   std::string messages, tools;
-  std::string ledger, trace;
+  RecordFlags records;
   ColorMode color = ColorMode::kAuto;
   bool quiet = false;
 };
@@ -53,8 +54,7 @@ constexpr const char* kHelp =
 struct Inputs {
   std::string messages;  // what stands between the brackets of a JSON array
   std::string tools;
-  OutputFile ledger{nullptr, std::fclose};
-  OutputFile trace{nullptr, std::fclose};
+  Records records;
 };
 
 // The text between the outer brackets of a JSON array.
@@ -75,11 +75,8 @@ Result<Inputs> read_inputs(const Flags& flags) {
     SPINDRIFT_TRY(const std::string text, read_text(flags.messages));
     SPINDRIFT_TRY(out.messages, array_items(text, flags.messages));
   }
-  if (!flags.tools.empty()) {
-    SPINDRIFT_TRY(out.tools, read_text(flags.tools));
-  }
-  SPINDRIFT_TRY(out.ledger, open_output(flags.ledger));
-  SPINDRIFT_TRY(out.trace, open_output(flags.trace));
+  SPINDRIFT_TRY(out.tools, read_tools(flags.tools));
+  SPINDRIFT_TRY(out.records, open_records(flags.records));
   return out;
 }
 
@@ -108,11 +105,11 @@ class Chat {
     return out_.ok();
   }
 
-  // What the conversation ends with.
-  ExitCode end(Inputs& inputs) {
-    if (const ExitCode code = finish_output(inputs.ledger, flags_.ledger); code != kOk) return code;
-    if (const ExitCode code = finish_output(inputs.trace, flags_.trace); code != kOk) return code;
-    return written(out_);
+  // What the conversation ends with: a script learns of the first question without an answer.
+  ExitCode end(Inputs& inputs, bool interactive) {
+    if (const ExitCode code = finish(inputs.records); code != kOk) return code;
+    if (const ExitCode code = written(out_); code != kOk) return code;
+    return interactive ? kOk : first_failure_;
   }
 
  private:
@@ -174,7 +171,8 @@ class Chat {
   void answer(const std::string& text) {
     add({{"role", "user"}, {"content", text}});
     if (const Status done = try_answer(); !done.ok()) {
-      fail(name_files(done.error(), flags_.messages, flags_.tools));
+      const ExitCode code = fail(name_files(done.error(), flags_.messages, flags_.tools));
+      if (first_failure_ == kOk) first_failure_ = code;
       messages_.pop_back();  // the question that was not answered
     }
   }
@@ -188,21 +186,21 @@ class Chat {
     request.stop = stop_spec(flags_.sampling, assembly_.defaults());
     request.draft = width_;
     request.cancelled = &interrupted();
-    request.ledger = inputs_.ledger != nullptr;
+    request.ledger = inputs_.records.ledger.get() != nullptr;
     request.conversation = std::move(conversation_);
     clear_interrupt();
     SPINDRIFT_TRY(Turn turn, run_turn(assembly_, engine_, std::move(request), prompt,
                                       {.terminal = &out_,
                                        .progress = &progress_,
                                        .show_reasoning = out_.interactive(),
-                                       .ledger = inputs_.ledger.get(),
-                                       .trace = inputs_.trace.get(),
+                                       .ledger = inputs_.records.ledger.get(),
+                                       .trace = inputs_.records.trace.get(),
                                        .tools_json = inputs_.tools}));
     clear_interrupt();
     conversation_ = std::move(turn.outcome.conversation);
     remember(turn.answer);
     out_.end_line();
-    stats_ = report_text(turn.outcome.stats, assembly_.drafter() != nullptr);
+    stats_ = report_text(turn.outcome, assembly_.drafter() != nullptr);
     warn_of_pair(turn.outcome.stats.draft);
     costs_.save(engine_.costs());
     if (turn.outcome.reason == FinishReason::kInterrupted) say("(stopped)");
@@ -232,11 +230,8 @@ class Chat {
   void remember(const Answer& answer) {
     Json message = {{"role", "assistant"}, {"content", answer.text}};
     if (answer.reasoning) message["reasoning_content"] = *answer.reasoning;
+    print_tool_calls(answer, out_);
     Json calls = Json::parse(answer.tool_calls_json);
-    for (const Json& call : calls) {
-      out_.end_line();
-      out_.write(call.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
-    }
     if (!calls.empty()) message["tool_calls"] = std::move(calls);
     add(message);
   }
@@ -256,6 +251,7 @@ class Chat {
   std::string stats_;
   DraftStats drafted_;  // of all turns
   bool warned_of_pair_ = false;
+  ExitCode first_failure_ = kOk;
 };
 
 int run(const Flags& flags) {
@@ -278,7 +274,7 @@ int run(const Flags& flags) {
   while (const auto text = lines.next("> ")) {
     if (!chat.line(*text)) break;
   }
-  return chat.end(inputs.value());
+  return chat.end(inputs.value(), lines.interactive());
 }
 
 }  // namespace
@@ -298,12 +294,7 @@ Run add_chat(CLI::App& app) {
   add_sampling_flags(app, flags->sampling);
   add_machine_flags(app, flags->machine);
   add_color_flag(app, flags->color);
-  app.add_option("--ledger", flags->ledger, "Write a line per token: index, id, hash of its logits")
-      ->type_name("FILE")
-      ->group("Output");
-  app.add_option("--trace", flags->trace, "Write a JSON line per round")
-      ->type_name("FILE")
-      ->group("Output");
+  add_record_flags(app, flags->records);
   app.add_flag("--quiet", flags->quiet, "No progress or warnings")->group("Output");
   app.footer(std::string("At the prompt:\n") + kHelp +
              "\nExample:\n  spindrift chat -m MODEL --draft-model DRAFTER");

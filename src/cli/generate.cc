@@ -1,11 +1,8 @@
-#include <fmt/format.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <iterator>
 #include <memory>
-#include <nlohmann/json.hpp>
 
 #include "app/cost_cache.h"
 #include "app/pair_warnings.h"
@@ -15,6 +12,7 @@
 #include "cli/interrupt.h"
 #include "cli/loading.h"
 #include "cli/options.h"
+#include "cli/output_files.h"
 #include "cli/progress.h"
 #include "cli/report.h"
 #include "cli/terminal.h"
@@ -33,14 +31,14 @@ struct Flags {
   bool raw = false;
   bool json = false;
   bool quiet = false;
-  std::string ledger, trace;
+  RecordFlags records;
   ColorMode color = ColorMode::kAuto;
 };
 
 // The user's text: -p, --prompt-file or standard input.
 Result<std::string> user_text(const Flags& flags) {
   if (flags.prompt) return *flags.prompt;
-  return read_text(flags.prompt_file.value_or("-"));
+  return read_prompt(flags.prompt_file.value_or("-"));
 }
 
 Status check(const Flags& flags) {
@@ -92,20 +90,11 @@ Result<Prompt> make_prompt(const Flags& flags, const std::string& tools, const A
   return chat_prompt(assembly, input);
 }
 
-void print_tool_calls(const std::string& calls, Terminal& out) {
-  for (const auto& call : nlohmann::ordered_json::parse(calls)) {
-    out.end_line();
-    out.write(call.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n");
-  }
-}
-
 int run(const Flags& flags) {
   if (const Status valid = check(flags); !valid.ok()) return fail(valid.error());
-  auto ledger = open_output(flags.ledger);
-  if (!ledger.ok()) return fail(ledger.error());
-  auto trace = open_output(flags.trace);
-  if (!trace.ok()) return fail(trace.error());
-  auto tools = flags.tools.empty() ? std::string() : read_text(flags.tools);
+  auto records = open_records(flags.records);
+  if (!records.ok()) return fail(records.error());
+  auto tools = read_tools(flags.tools);
   if (!tools.ok()) return fail(tools.error());
   auto loaded = load(assemble_options(flags.model, flags.machine), flags.quiet);
   if (!loaded.ok()) return fail(loaded.error());
@@ -119,7 +108,7 @@ int run(const Flags& flags) {
   request.sampling = sampling_params(flags.sampling, assembly.defaults());
   request.stop = stop_spec(flags.sampling, assembly.defaults());
   request.draft = width.value();
-  request.ledger = flags.json || !flags.ledger.empty();
+  request.ledger = flags.json || !flags.records.ledger.empty();
   request.cancelled = &interrupted();
 
   Terminal out(flags.color);
@@ -128,8 +117,8 @@ int run(const Flags& flags) {
                             .progress = &progress,
                             .show_reasoning = out.interactive(),
                             .split = !flags.raw && !flags.prompt_ids,
-                            .ledger = ledger.value().get(),
-                            .trace = trace.value().get(),
+                            .ledger = records.value().ledger.get(),
+                            .trace = records.value().trace.get(),
                             .tools_json = tools.value()};
   EngineOptions engine_settings = engine_options(flags.machine);
   const CostCache cache(assembly);
@@ -145,18 +134,17 @@ int run(const Flags& flags) {
     out.write(report_json(assembly, {.prompt_ids = prompt.value().ids, .draft = width.value()},
                           outcome, turn.value().answer));
   } else if (!flags.json) {
-    print_tool_calls(turn.value().answer.tool_calls_json, out);
+    print_tool_calls(turn.value().answer, out);
   }
   out.end_line();
   if (!flags.quiet && !flags.json)
-    std::fputs(report_text(outcome.stats, assembly.drafter() != nullptr).c_str(), stderr);
+    std::fputs(report_text(outcome, assembly.drafter() != nullptr).c_str(), stderr);
   if (const auto warning = unlikely_pair_warning(assembly.model_name(), assembly.draft_model_name(),
                                                  outcome.stats.draft);
       warning && !flags.quiet)
     warn(*warning);
   if (outcome.error) return fail(*outcome.error);
-  if (const ExitCode code = finish_output(ledger.value(), flags.ledger); code != kOk) return code;
-  if (const ExitCode code = finish_output(trace.value(), flags.trace); code != kOk) return code;
+  if (const ExitCode code = finish(records.value()); code != kOk) return code;
   if (outcome.reason == FinishReason::kInterrupted && out.ok()) return kInterrupted;
   return written(out);
 }
@@ -185,12 +173,7 @@ Run add_generate(CLI::App& app) {
   add_machine_flags(app, flags->machine);
   app.add_flag("--json", flags->json, "Print one JSON object at the end instead of streaming")
       ->group("Output");
-  app.add_option("--ledger", flags->ledger, "Write a line per token: index, id, hash of its logits")
-      ->type_name("FILE")
-      ->group("Output");
-  app.add_option("--trace", flags->trace, "Write a JSON line per round")
-      ->type_name("FILE")
-      ->group("Output");
+  add_record_flags(app, flags->records);
   add_color_flag(app, flags->color);
   app.add_flag("--quiet", flags->quiet, "No progress, warnings or figures")->group("Output");
   app.footer(

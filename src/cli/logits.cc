@@ -6,6 +6,7 @@
 
 #include "cli/commands.h"
 #include "cli/exit_code.h"
+#include "cli/interrupt.h"
 #include "cli/loading.h"
 #include "cli/options.h"
 
@@ -28,9 +29,10 @@ int run(const Flags& flags) {
   if (!ids.ok()) return fail(ids.error());
   if (ids.value().empty())
     return fail({ErrorCode::kUsage, "--prompt-ids: expected at least one token id, found none"});
-  const Status done = write_logits(parts.target(), parts.exec(), ids.value(),
-                                   flags.machine.prefill_chunk, flags.out);
-  if (done.ok()) return kOk;
+  const InterruptScope scope;
+  const auto done = write_logits(parts.target(), parts.exec(), ids.value(),
+                                 flags.machine.prefill_chunk, flags.out, interrupted());
+  if (done.ok()) return done.value() ? kOk : kInterrupted;
   const ExitCode code = fail(done.error());
   return done.error().code == ErrorCode::kIo ? kOther : code;
 }

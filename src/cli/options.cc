@@ -3,13 +3,12 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <cerrno>
 #include <charconv>
 #include <cstdio>
-#include <cstring>
 #include <memory>
 
 #include "cli/checks.h"
+#include "core/utf8.h"
 
 namespace spindrift::cli {
 namespace {
@@ -272,24 +271,6 @@ Result<std::vector<TokenId>> parse_ids(const std::string& text, int64_t vocab) {
   return ids;
 }
 
-Result<OutputFile> open_output(const std::string& path) {
-  OutputFile file(nullptr, std::fclose);
-  if (path.empty()) return file;
-  file.reset(std::fopen(path.c_str(), "wb"));
-  if (file == nullptr) return usage(fmt::format("{}: expected a file that can be written", path));
-  return file;
-}
-
-ExitCode finish_output(OutputFile& file, const std::string& path) {
-  if (file == nullptr) return kOk;
-  errno = 0;
-  const bool failed_before = std::ferror(file.get()) != 0;
-  if (std::fclose(file.release()) == 0 && !failed_before) return kOk;
-  fail({ErrorCode::kIo, path + ": expected to be written, found: " +
-                            (errno == 0 ? "an error while writing" : std::strerror(errno))});
-  return kOther;
-}
-
 Error name_files(Error error, const std::string& messages, const std::string& tools) {
   if (!messages.empty() && error.message.starts_with("messages"))
     error.message.insert(0, messages + ": ");
@@ -320,6 +301,20 @@ Result<std::string> read_text(const std::string& path) {
   }
   if (std::ferror(file.get()) != 0) return usage(fmt::format("{}: expected a readable file", path));
   return text;
+}
+
+Result<std::string> read_prompt(const std::string& path) {
+  SPINDRIFT_TRY(std::string text, read_text(path));
+  if (valid_utf8(text)) return text;
+  return usage(fmt::format("{}: expected UTF-8, found bytes that are not",
+                           path == "-" ? "standard input" : path));
+}
+
+Result<std::string> read_tools(const std::string& path) {
+  if (path.empty()) return std::string();
+  SPINDRIFT_TRY(std::string text, read_text(path));
+  if (!text.empty()) return text;
+  return usage(fmt::format("{}: expected a JSON array of tools, found an empty file", path));
 }
 
 }  // namespace spindrift::cli

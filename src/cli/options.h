@@ -1,15 +1,12 @@
 #pragma once
 
 #include <cstdint>
-#include <cstdio>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "app/assemble.h"
 #include "app/generation_defaults.h"
-#include "cli/exit_code.h"
 #include "cli/terminal.h"
 #include "core/result.h"
 #include "core/types.h"
@@ -91,12 +88,11 @@ Result<std::vector<TokenId>> parse_ids(const std::string& text, int64_t vocab);
 // Errors about a conversation call its parts `messages` and `tools`; where these came from files,
 // their names are put in front.
 Error name_files(Error error, const std::string& messages, const std::string& tools);
-// A file to write, null for an empty path; kUsage when it cannot be opened.
-using OutputFile = std::unique_ptr<std::FILE, int (*)(std::FILE*)>;
-Result<OutputFile> open_output(const std::string& path);
-// Closes a file of open_output(): kOther, with a message, when not all of it could be written.
-ExitCode finish_output(OutputFile& file, const std::string& path);
 // A whole file, or standard input for "-"; at most 256 MiB. kUsage when it cannot be read.
 Result<std::string> read_text(const std::string& path);
+// The same, and UTF-8.
+Result<std::string> read_prompt(const std::string& path);
+// What --tools names: empty without a path. kUsage for an empty file, which would mean no tools.
+Result<std::string> read_tools(const std::string& path);
 
 }  // namespace spindrift::cli

@@ -47,15 +47,17 @@ std::string report_json(const Assembly& assembly, const RunFacts& facts, const O
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-std::string report_text(const GenerationStats& stats, bool with_drafter) {
+std::string report_text(const Outcome& outcome, bool with_drafter) {
+  const GenerationStats& stats = outcome.stats;
   // Without a first token the prompt was not read to its end, so it has no rate.
   const double prompt_rate = stats.generated_tokens > 0 ? stats.prefill_tokens_per_s() : 0;
   std::string out = fmt::format("prompt     {:6} {:<7} {:8.1f} tokens/s\n", stats.prompt_tokens,
                                 plural(stats.prompt_tokens, "token") + ',', prompt_rate);
   if (stats.reused_tokens > 0)
     out.insert(out.size() - 1, fmt::format(" ({} kept from before)", stats.reused_tokens));
-  out += fmt::format("generated  {:6} {:<7} {:8.1f} tokens/s\n", stats.generated_tokens,
-                     plural(stats.generated_tokens, "token") + ',', stats.decode_tokens_per_s());
+  out += fmt::format("generated  {:6} {:<7} {:8.1f} tokens/s (finish: {})\n",
+                     stats.generated_tokens, plural(stats.generated_tokens, "token") + ',',
+                     stats.decode_tokens_per_s(), name(outcome.reason));
   if (!with_drafter) return out;
   const DraftStats& draft = stats.draft;
   out += fmt::format(
@@ -70,6 +72,13 @@ std::string report_text(const GenerationStats& stats, bool with_drafter) {
   }
   if (!draft.decision.empty()) out += fmt::format("decision   {}\n", draft.decision);
   return out;
+}
+
+void print_tool_calls(const Answer& answer, Terminal& out) {
+  for (const Json& call : Json::parse(answer.tool_calls_json)) {
+    out.end_line();
+    out.write(call.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+  }
 }
 
 }  // namespace spindrift::cli

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "app/assemble.h"
+#include "cli/terminal.h"
 #include "core/types.h"
 #include "engine/draft_width.h"
 #include "engine/request.h"
-#include "engine/stats.h"
 
 namespace spindrift::cli {
 
@@ -29,8 +29,11 @@ struct RunFacts {
 std::string report_json(const Assembly& assembly, const RunFacts& facts, const Outcome& outcome,
                         const Answer& answer);
 
-// The lines at the end of stderr: prompt and generation rates, and with a drafter rounds, tokens
-// per round, mean accepted and acceptance by position.
-std::string report_text(const GenerationStats& stats, bool with_drafter);
+// The lines at the end of stderr: prompt and generation rates, why the text ends, and with a
+// drafter rounds, tokens per round, mean accepted and acceptance by position.
+std::string report_text(const Outcome& outcome, bool with_drafter);
+
+// One JSON object a line, after the text.
+void print_tool_calls(const Answer& answer, Terminal& out);
 
 }  // namespace spindrift::cli

@@ -24,9 +24,7 @@ struct Flags {
 Result<ChatRequest> request_of(const Flags& flags, const TextParts& parts) {
   ChatRequest out;
   SPINDRIFT_TRY(out.messages, read_text(flags.messages));
-  if (!flags.tools.empty()) {
-    SPINDRIFT_TRY(out.tools, read_text(flags.tools));
-  }
+  SPINDRIFT_TRY(out.tools, read_tools(flags.tools));
   out.add_generation_prompt = !flags.no_generation_prompt;
   out.enable_thinking = flags.think.value();
   if (!out.enable_thinking) out.enable_thinking = parts.defaults.enable_thinking;

@@ -367,6 +367,19 @@ class Machine(Case):
                 file = self.write("m.json", text)
                 self.fails(USAGE, "generate", "-m", TARGET, "--messages", file, "-n", 1, saying=str(file), seconds=SECONDS)
                 self.fails(USAGE, "template", "-m", TARGET, "--messages", file, saying=str(file), seconds=SECONDS)
+        good = self.write("good.json", [{"role": "user", "content": "hi"}])
+        for text in ("", " ", "{", "[1]"):
+            with self.subTest(tools=text):
+                tools = ["--tools", self.write("t.json", text)]
+                self.fails(USAGE, "generate", "-m", TARGET, "-p", "hi", *tools, "-n", 1, saying=str(tools[1]))
+                self.fails(USAGE, "template", "-m", TARGET, "--messages", good, *tools, saying=str(tools[1]))
+        self.fails(USAGE, "chat", "-m", TARGET, "--tools", self.write("t.json", ""), saying="t.json")
+
+    def test_a_prompt_that_is_no_utf8_names_where_it_came_from(self):
+        file = self.write("prompt.txt", b"a\xffb")
+        for raw in ([], ["--raw"]):
+            self.fails(USAGE, "generate", "-m", TARGET, *raw, "--prompt-file", file, "-n", 1, saying=(str(file), "UTF-8"))
+            self.fails(USAGE, "generate", "-m", TARGET, *raw, "-", "-n", 1, stdin=b"\xff", saying=("standard input", "UTF-8"))
 
 
 if __name__ == "__main__":

@@ -286,6 +286,16 @@ class LedgerAndTrace(Case):
         for flag in ("--ledger", "--trace"):
             self.fails(USAGE, "generate", *PLAIN, "-p", "x", flag, self.temp / "no/such/folder", saying="written")
 
+    def test_ledger_and_trace_cannot_be_one_file(self):
+        kept = self.write("kept", "kept")
+        (self.temp / "link").symlink_to(kept)
+        for ledger, trace in ((self.temp / "new", f"{self.temp}/./new"), (kept, self.temp / "link")):
+            for command in (["generate", "-p", "x"], ["chat"]):
+                self.fails(USAGE, command[0], *PLAIN, *command[1:], "--ledger", ledger, "--trace", trace,
+                           saying=("--ledger", "--trace", str(ledger)))
+        self.assertEqual((kept.read_text(), (self.temp / "new").exists()), ("kept", False))
+        self.ok("generate", *PLAIN, "-p", "x", "-n", 1, "--ledger", "/dev/null", "--trace", "/dev/null")
+
 
 class Drafting(Case):
     def test_more_draft_tokens_than_the_drafter_has_are_clamped_with_a_warning(self):

@@ -13,7 +13,7 @@ import termios
 import time
 import unittest
 
-from program import BINARY, INTERRUPTED, OK, OTHER, PAIR, QUESTION, TARGET, USAGE, Case, environment, run
+from program import BINARY, INTERRUPTED, LIMIT, OK, OTHER, PAIR, QUESTION, TARGET, USAGE, Case, environment, run
 
 ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>]")
 LONG = ["--temp", "1.2", "--ignore-eos", "-n", "4000"]
@@ -70,7 +70,7 @@ class Pipes(Case):
     def test_the_answer_is_on_stdout_and_the_figures_on_stderr(self):
         result = self.ok("generate", *PAIR, "-p", QUESTION, "--draft-tokens", 4)
         self.assertEqual(result.text.rstrip("\n"), self.generate(*PAIR, "-p", QUESTION)["text"].rstrip("\n"))
-        for part in ("prompt", "generated", "tokens/s", "rounds", "tokens per round", "accepted", "by position"):
+        for part in ("prompt", "generated", "tokens/s", "(finish: stop)", "rounds", "tokens per round", "accepted", "by position"):
             self.assertIn(part, result.err)
         self.assertEqual(self.ok("generate", *PAIR, "-p", QUESTION, "--quiet").err, "")
 
@@ -176,6 +176,20 @@ class Interrupt(Case):
         self.assertEqual(object_["finish_reason"], "interrupted")
         self.assertGreater(len(object_["token_ids"]), 0)
         self.assertEqual(len(ledger.read_text().splitlines()), len(object_["token_ids"]))
+
+
+    def test_logits_leave_nothing_behind_and_what_was_there_before_stays(self):
+        out, ids = self.write("logits.npy", "before"), self.write("ids", ",".join(["5"] * 4000))
+        command = ["logits", "-m", TARGET, "--prompt-ids", f"@{ids}", "--prefill-chunk", 1, "--threads", 1, "--out", out]
+        with subprocess.Popen([BINARY, *map(str, command)], stderr=subprocess.PIPE, env=environment()) as process:
+            end = time.monotonic() + 20
+            while not (self.temp / "logits.npy.part").exists() and time.monotonic() < end:
+                time.sleep(0.01)
+            process.send_signal(signal.SIGINT)
+            _, err = process.communicate(timeout=20)
+        self.assertEqual((process.returncode, err), (INTERRUPTED, b""))
+        self.assertEqual(sorted(p.name for p in self.temp.iterdir()), ["ids", "logits.npy"])
+        self.assertEqual(out.read_text(), "before")
 
 
 class Streaming(Case):
@@ -324,12 +338,13 @@ class Chat(Case):
         self.assertEqual(result.text.count("```python"), 2)
         self.assertNotIn(b"\x1b", result.out)
 
-    def test_a_question_too_long_for_the_context_ends_the_turn_only(self):
+    def test_a_question_without_an_answer_ends_the_turn_only_and_a_script_learns_of_it(self):
         prompt = f"{'word ' * 400}\n{QUESTION}\n"
         result = run("chat", *PAIR, "--ctx", "200", stdin=prompt.encode())
-        self.assertEqual(result.code, OK)
+        self.assertEqual(result.code, LIMIT)
         self.assertIn("context", result.err)
         self.assertIn("def ", result.text)
+        self.fails(USAGE, "chat", *PAIR, "--messages", self.write("m.json", [3]), "--quiet", stdin=b"hi\n", saying="m.json")
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ import os
 import random
 import re
 import shlex
+import signal
 import statistics
 import subprocess
 import sys
@@ -147,6 +148,7 @@ def main():
     def ratio(way, other):
         return statistics.median(mine[0] / base[0] for mine, base in zip(ways[way], ways[other]))
 
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # the server ends, too
     server = Server(args.program, model, args.flags)
     try:
         measure(server, prompts(1), 4, 0)  # pages in

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "core/plural.h"
+
 namespace spindrift {
 namespace {
 
@@ -94,7 +96,7 @@ void DraftHistory::record(const DraftOutcome& draft, DraftExperience& all) {
 }
 
 std::string DraftHistory::fixed_decision() const {
-  std::string text = "fixed: " + std::to_string(nodes_) + " draft tokens a round";
+  std::string text = "fixed: " + counted(nodes_, "draft token") + " a round";
   if (nodes_ > depth_) text += " at most, in a tree " + std::to_string(depth_) + " deep";
   text += ", as asked";
   if (depth_ < asked_) text += ", clamped to the drafter's maximum";

@@ -262,7 +262,8 @@ TEST(TokenizerLoad, AHostileExpressionFailsTheEncodingAndNotTheProgram) {
   const auto ids = loaded.value()->encode(std::string(60, 'a'));
   ASSERT_FALSE(ids.ok());
   EXPECT_EQ(ids.error().code, ErrorCode::kLimit);
-  EXPECT_THAT(ids.error().message, HasSubstr("a regular expression of the tokenizer failed on 60 bytes"));
+  EXPECT_THAT(ids.error().message,
+              HasSubstr("a regular expression of the tokenizer failed on 60 bytes"));
 }
 
 TEST(SpecialTokens, ComeFromBothFilesInBothSpellings) {

@@ -31,6 +31,7 @@ LOAD = [
     ("--threads", "", "word", "threads"),
     ("--kv-dtype", "", ["f32", "bf16"], "how keys and values are kept"),
     ("--lock", "", "", "keep the weights in memory"),
+    ("--large-pages", "", "", "copy the weights into large pages"),
 ]
 PREFILL = [("--prefill-chunk", "", "word", "prompt tokens per forward")]
 MACHINE = LOAD + PREFILL + [

@@ -114,10 +114,10 @@ std::unique_ptr<Sequence> read_context(const Subject& subject, int64_t tokens, W
 std::vector<Point> bench_width(const Subject& subject, const Schedule& schedule,
                                const Roofline& roofline) {
   Runner runner(subject);
-  std::vector<Point> points;
+  std::vector<std::vector<Case>> contexts;
   for (const int64_t context : schedule.contexts) {
     const std::unique_ptr<Sequence> seq = read_context(subject, context, runner.workspace());
-    std::vector<Case> cases;
+    std::vector<Case>& cases = contexts.emplace_back();
     for (const int64_t rows : schedule.rows) {
       const auto seed = static_cast<uint64_t>(2 + rows);
       cases.push_back(
@@ -131,6 +131,9 @@ std::vector<Point> bench_width(const Subject& subject, const Schedule& schedule,
         c.meter = runner.meter();
       }
     }
+  }
+  std::vector<Point> points;
+  for (const std::vector<Case>& cases : contexts) {
     const double first_ms = spread(cases.front().ms).median;
     for (const Case& c : cases) points.push_back(width_point(c, first_ms, roofline));
   }

@@ -61,6 +61,7 @@ class Parts final : public Assembly {
   Status choose_kernels(const std::string& isa);
   Status load_texts(const std::string& folder, TextPart wanted, LoadListener& listener);
   Status load_drafter_model(const AssembleOptions& options);
+  std::vector<std::shared_ptr<const MappedFile>> files() const;  // of both models
 
   std::string model_name_, draft_model_name_;
   const kernels::Table* kernels_ = nullptr;
@@ -103,20 +104,13 @@ Status Parts::load_drafter_model(const AssembleOptions& options) {
   return ok_status();
 }
 
-int64_t file_bytes(const WeightStore& store) {
-  int64_t bytes = 0;
-  for (const auto& file : store.files()) bytes += std::ssize(file->bytes());
-  return bytes;
-}
-
-Status copy_to_large_pages(const WeightStore& store) {
-  for (const auto& file : store.files()) SPINDRIFT_TRY_STATUS(file->copy_to_large_pages());
-  return ok_status();
-}
-
-Status lock_weights(const WeightStore& store) {
-  for (const auto& file : store.files()) SPINDRIFT_TRY_STATUS(file->lock());
-  return ok_status();
+std::vector<std::shared_ptr<const MappedFile>> Parts::files() const {
+  auto out = target_.store->files();
+  if (drafter_) {
+    const auto& more = drafter_->weights->files();
+    out.insert(out.end(), more.begin(), more.end());
+  }
+  return out;
 }
 
 Result<std::unique_ptr<Assembly>> Parts::load(const AssembleOptions& options,
@@ -136,24 +130,24 @@ Result<std::unique_ptr<Assembly>> Parts::load(const AssembleOptions& options,
     listener.on_stage("drafter");
     SPINDRIFT_TRY_STATUS(parts->load_drafter_model(options));
   }
-  int64_t weight_bytes = file_bytes(*parts->target_.store);
-  if (parts->drafter_) weight_bytes += file_bytes(*parts->drafter_->weights);
-  if (auto warning = memory_warning(options.model, weight_bytes, memory_budget()))
+  const auto files = parts->files();
+  int64_t weight_bytes = 0;
+  for (const auto& file : files) weight_bytes += std::ssize(file->bytes());
+  const int64_t budget = memory_budget();
+  if (auto warning = memory_warning(options.model, weight_bytes, budget))
     parts->warnings_.push_back(std::move(*warning));
   if (const Position most = parts->target_.model->info().max_context; options.context > most)
     parts->warnings_.push_back(fmt::format("--ctx {} is above the limit of {}; using {}",
                                            options.context, options.model, most));
   if (options.large_pages) {
     listener.on_stage("copying to large pages");
-    SPINDRIFT_TRY_STATUS(room_for_copies(options.model, weight_bytes, memory_budget()));
+    SPINDRIFT_TRY_STATUS(room_for_copies(options.model, weight_bytes, budget));
     if (auto warning = large_pages_warning()) parts->warnings_.push_back(std::move(*warning));
-    SPINDRIFT_TRY_STATUS(copy_to_large_pages(*parts->target_.store));
-    if (parts->drafter_) SPINDRIFT_TRY_STATUS(copy_to_large_pages(*parts->drafter_->weights));
+    for (const auto& file : files) SPINDRIFT_TRY_STATUS(file->copy_to_large_pages());
   }
   if (options.lock) {
     listener.on_stage("locking");
-    SPINDRIFT_TRY_STATUS(lock_weights(*parts->target_.store));
-    if (parts->drafter_) SPINDRIFT_TRY_STATUS(lock_weights(*parts->drafter_->weights));
+    for (const auto& file : files) SPINDRIFT_TRY_STATUS(file->lock());
   }
   const int threads = options.threads > 0 ? options.threads : cpu_budget();
   if (threads > 1) {

@@ -12,6 +12,8 @@
 #include <system_error>
 #include <thread>
 
+#include "app/control_groups.h"
+
 namespace spindrift {
 namespace {
 
@@ -64,18 +66,8 @@ double quota_of(const fs::path& v2, const fs::path& v1) {
 // The tightest quota from this process's group up to the root, in both versions of control groups.
 double cgroup_quota() {
   double least = HUGE_VAL;
-  std::ifstream groups("/proc/self/cgroup");
-  for (std::string line; std::getline(groups, line);) {
-    const size_t colon = line.rfind(':');
-    if (colon == std::string::npos) continue;
-    const bool v2 = line.rfind("0::", 0) == 0;
-    if (!v2 && line.find("cpu") == std::string::npos) continue;
-    for (fs::path group = line.substr(colon + 1);; group = group.parent_path()) {
-      const fs::path inner = group.relative_path();
-      least = std::min(least, quota_of("/sys/fs/cgroup" / inner, "/sys/fs/cgroup/cpu" / inner));
-      if (!group.has_relative_path()) break;
-    }
-  }
+  for (const fs::path& group : control_groups("cpu"))
+    least = std::min(least, quota_of("/sys/fs/cgroup" / group, "/sys/fs/cgroup/cpu" / group));
   return least;
 }
 

@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "app/control_groups.h"
+
 namespace spindrift {
 namespace {
 
@@ -21,18 +23,9 @@ int64_t limit_in(const fs::path& file, int64_t otherwise) {
 
 // The least limit from this process's group up to the root, in both versions of control groups.
 int64_t within_groups(int64_t bytes) {
-  std::ifstream groups("/proc/self/cgroup");
-  for (std::string line; std::getline(groups, line);) {
-    const size_t colon = line.rfind(':');
-    if (colon == std::string::npos) continue;
-    const bool v2 = line.rfind("0::", 0) == 0;
-    if (!v2 && line.find("memory") == std::string::npos) continue;
-    for (fs::path group = line.substr(colon + 1);; group = group.parent_path()) {
-      const fs::path inner = group.relative_path();
-      bytes = limit_in("/sys/fs/cgroup" / inner / "memory.max", bytes);
-      bytes = limit_in("/sys/fs/cgroup/memory" / inner / "memory.limit_in_bytes", bytes);
-      if (!group.has_relative_path()) break;
-    }
+  for (const fs::path& group : control_groups("memory")) {
+    bytes = limit_in("/sys/fs/cgroup" / group / "memory.max", bytes);
+    bytes = limit_in("/sys/fs/cgroup/memory" / group / "memory.limit_in_bytes", bytes);
   }
   return bytes;
 }

@@ -17,8 +17,7 @@
 // and load() takes the Group between Cursor and step. One that prepares what a tile needs has
 //   void enter(int64_t first, int64_t last, int64_t k0, int64_t k1)
 //                                          before cursor() of those columns and their inputs
-// One that leaves inputs over after whole steps
-// in an order of its own has
+// One that leaves inputs over after whole steps in an order of its own has
 //   static int lane(int i)                where load() puts the i-th of sixteen
 #if defined(SPINDRIFT_KERNELS_TILE_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef SPINDRIFT_KERNELS_TILE_INL_H_

@@ -92,10 +92,10 @@ class Share {
   bool hold(int64_t bytes) {
     const int64_t more = bytes - held_;
     if (more <= 0) return true;
-    if ((left_ -= more) < 0) {
-      left_ += more;
-      return false;
-    }
+    int64_t left = left_;
+    do {  // taken only where there is enough: what is tried in vain must not refuse another
+      if (left < more) return false;
+    } while (!left_.compare_exchange_weak(left, left - more));
     held_ += more;
     return true;
   }

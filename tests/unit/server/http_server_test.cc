@@ -8,9 +8,11 @@
 
 #include <atomic>
 #include <chrono>
+#include <future>
 #include <new>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 
 namespace spindrift::server {
 namespace {
@@ -230,34 +232,35 @@ TEST(HttpStop, ComesThroughHoweverSoonAfterTheStart) {
 
 TEST(HttpBodies, LargeOnesShareABudgetAndSmallOnesAlwaysFit) {
   constexpr size_t kLarge = 150 * 1024;
+  std::promise<void> entered;
+  std::promise<void> leave;
+  bool wait = true;  // of the first large request alone
   HttpServer server(
       {.max_body_bytes = 1024 * 1024, .max_bodies_bytes = 100 * 1024, .gate = {}, .finish = {}},
-      {{"POST", "/echo", false, [](const HttpRequest& request, const Peer&) {
+      {{"POST", "/echo", false, [&](const HttpRequest& request, const Peer&) {
+          if (request.body.size() == kLarge && std::exchange(wait, false)) {
+            entered.set_value();
+            leave.get_future().wait();
+          }
           return HttpReply{.body = std::to_string(request.body.size())};
         }}});
   const int port = server.bind("127.0.0.1", 0).value();
   std::thread accepting([&] { server.run(); });
-  const std::string head =
-      "POST /echo HTTP/1.1\r\nConnection: close\r\nContent-Length: " + std::to_string(kLarge) +
-      "\r\n\r\n";
-  const int first = connect_to(port);
-  send(first, head + std::string(kLarge - 1, 'x'));  // all but a byte
-  std::string second;
-  do {  // until the first has been read that far
+  const auto begin = [&](size_t size) {
     const int socket = connect_to(port);
-    send(socket, head + std::string(kLarge, 'x'));
-    second = receive(socket);
-  } while (second.starts_with("HTTP/1.1 200"));
+    send(socket, "POST /echo HTTP/1.1\r\nConnection: close\r\nContent-Length: " +
+                     std::to_string(size) + "\r\n\r\n" + std::string(size, 'x'));
+    return socket;
+  };
+  const int first = begin(kLarge);
+  entered.get_future().wait();
+  const std::string second = receive(begin(kLarge));
   EXPECT_TRUE(second.starts_with("HTTP/1.1 429")) << second;
   EXPECT_NE(second.find("Retry-After: "), std::string::npos);
-  const int small = connect_to(port);
-  send(small, "POST /echo HTTP/1.1\r\nConnection: close\r\nContent-Length: 1\r\n\r\nx");
-  EXPECT_TRUE(receive(small).starts_with("HTTP/1.1 200"));
-  send(first, "x");
+  EXPECT_TRUE(receive(begin(1)).starts_with("HTTP/1.1 200"));
+  leave.set_value();
   EXPECT_TRUE(receive(first).ends_with("\r\n\r\n" + std::to_string(kLarge)));
-  const int later = connect_to(port);
-  send(later, head + std::string(kLarge, 'x'));
-  EXPECT_TRUE(receive(later).starts_with("HTTP/1.1 200"));
+  EXPECT_TRUE(receive(begin(kLarge)).starts_with("HTTP/1.1 200"));
   server.stop();
   accepting.join();
 }

@@ -2,7 +2,7 @@
 """Makes the numbers and pictures that the README shows: bench/results/*.json and *.svg.
 
 usage: measure.py [--program build/release/spindrift] [--models FOLDER] [--repeat N] [--layers N]
-                  [--only width|formats|limits|draft|pair ...]
+                  [--only width|formats|limits|long|draft|hostile|pair ...]
 
 Random weights in the published shapes of Laguna XS, cut to a few layers, and of its drafter are made in FOLDER unless they are
 there: 5 GB, with the other formats 25 GB. Their files are then dropped from memory, so that they come back from disk as a
@@ -57,12 +57,12 @@ def main():
                         help="from the root of the repository, or absolute")
     parser.add_argument("--repeat", type=int, default=11)
     parser.add_argument("--layers", type=int, default=8)
-    parser.add_argument("--only", nargs="+", choices=["width", "formats", "limits", "draft", "pair"],
+    parser.add_argument("--only", nargs="+", choices=["width", "formats", "limits", "long", "draft", "hostile", "pair"],
                         default=["width", "limits", "draft", "pair"])
     args = parser.parse_args()
     program = Path(args.program).resolve()
     rows = "1,2,4,8,16"
-    if set(args.only) & {"width", "limits", "draft"}:
+    if set(args.only) & {"width", "limits", "long", "draft"}:
         target = synth(program, "xs-2.1-nvfp4", args.layers, args.models)
     if "width" in args.only:
         bench(program, "width", "width", "-m", target, "--context", 128, "--repeat", args.repeat)
@@ -75,6 +75,10 @@ def main():
         bench(program, "decode", "decode", "-m", target, "--context", "128,2048,8192", "--repeat", args.repeat)
         bench(program, "decode_kv_bf16", "decode", "-m", target, "--context", "128,2048,8192", "--kv-dtype", "bf16", "--repeat",
               args.repeat)
+    if "long" in args.only:
+        for dtype in ("f32", "bf16"):
+            bench(program, f"decode_32k_{dtype}", "decode", "-m", target, "--context", "128,32768", "--kv-dtype", dtype,
+                  "--repeat", 5)
     if "draft" in args.only:
         drafter = synth(program, "xs-2.1-dflash", args.layers, args.models)
         both = ["-m", target, "--draft-model", drafter]
@@ -82,6 +86,11 @@ def main():
         for hits in (3, 5, 8):
             bench(program, f"accept_{hits}", "pair", *both, "--rows", f"{hits},11", "--accept-pattern", hits, "-n", 120,
                   "--ignore-eos", "--repeat", max(args.repeat // 2, 1), "--prompt-ids", "5,9,100,200,300,17,33,1000")
+    if "hostile" in args.only:  # what a drafter of random weights costs
+        both = ["-m", synth(program, "xs-2.1-nvfp4", 5, args.models),
+                "--draft-model", synth(program, "xs-2.1-dflash", 5, args.models)]
+        bench(program, "hostile", "pair", *both, "--rows", "1", "-n", 200, "--ignore-eos", "--repeat", 20, "--prompt-ids",
+              "5,9,100,200,300,17,33,1000")
     if "pair" in args.only:
         pair = ["-m", "models/laguna-tiny-nvfp4", "--draft-model", "models/laguna-tiny-dflash"]
         bench(program, "pair_easy", "pair", *pair, "--rows", "2,4,8,11", "-n", 512, "--repeat", args.repeat,
